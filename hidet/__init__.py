@@ -1,7 +1,7 @@
 """Hidet: a deep learning compiler for NVIDIA GPUs, written in Python on xDSL.
 
-This module hands out the public interface and nothing else. Every name is loaded when it is first
-used, so that `import hidet` costs nearly nothing and pulls in neither torch nor xDSL.
+This module is the public API. Every name is imported at its first use, so that `import hidet` is
+fast, and imports neither torch nor xDSL.
 """
 
 # ruff: noqa: F403, F405 (the functions of `hidet.tensor`)
@@ -75,7 +75,7 @@ _NAMES = {
         "ones ones_like randint randn randn_like symbol symbol_like zeros zeros_like"
     ),
 }
-"""The public names, by the module that has them; those of `hidet` are modules themselves."""
+"""The public names, by the module that defines them; those of `hidet` are modules themselves."""
 
 _PUBLIC_NAMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -91,7 +91,7 @@ __all__ += ["utils", "zeros", "zeros_like"]
 
 
 def __getattr__(name: str) -> object:
-    """Load the public name on its first use."""
+    """Import a public name at its first use."""
     if name not in _PUBLIC_NAMES:
         raise missing(__name__, name)
     home = _PUBLIC_NAMES[name]
@@ -102,12 +102,12 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
+    """Return the public names."""
     return sorted({*globals(), *_PUBLIC_NAMES})
 
 
 def _refuse_original_hidet() -> None:
-    """Raise where the distribution `hidet` is installed, which owns the same import package."""
+    """Raise an error if the distribution `hidet` is installed, which has the same package name."""
     try:
         version = importlib.metadata.version("hidet")
     except importlib.metadata.PackageNotFoundError:
@@ -122,10 +122,9 @@ def _refuse_original_hidet() -> None:
 
 
 def _register_with_torch() -> None:
-    """Announce the backend to torch.compile where torch._dynamo has been loaded already.
+    """Register the backend with torch.compile if torch._dynamo has been imported already.
 
-    Otherwise torch finds it through the entry point `torch_dynamo_backends` when it looks for
-    backends the first time.
+    Otherwise torch finds it through the entry point `torch_dynamo_backends`.
     """
     if "torch._dynamo" in sys.modules:
         importlib.import_module("hidet.frontends.torch").register()

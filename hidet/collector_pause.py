@@ -1,4 +1,4 @@
-"""Python's garbage collector, kept out of the passes, and out of importing them."""
+"""Pauses Python's garbage collector during passes and imports."""
 
 import gc
 from collections.abc import Generator
@@ -7,15 +7,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused(*, for_good: bool = False) -> Generator[None]:
-    """Collect no cycles inside a `with` block.
+    """Pause the garbage collector inside a `with` block.
 
-    Passes make many objects that live on, and so does loading dialects: the collector looks at the
-    whole heap again and again, which takes some tenths of a second each time where torch is loaded.
-    What it would find, erased operations, is found afterwards.
+    Passes and imports of dialects create many long-lived objects, which trigger full collections;
+    each takes some tenths of a second if torch is loaded. Garbage, such as erased operations, is
+    collected afterwards.
 
     Args:
-        for_good: whether nearly all that is made lives on, as modules do. It counts as old then, so
-            that the collector does not look at it afterwards either, until it looks at everything.
+        for_good: whether nearly all new objects are long-lived, such as modules. They are moved to
+            the oldest generation then.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -23,7 +23,7 @@ def collector_paused(*, for_good: bool = False) -> Generator[None]:
         yield
     finally:
         if enabled:
-            if for_good and not gc.get_freeze_count():  # what others have frozen stays so
+            if for_good and not gc.get_freeze_count():  # objects frozen by others stay frozen
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

@@ -1,18 +1,18 @@
-"""The xDSL context that hidet's programs live in."""
+"""The xDSL context of hidet's programs."""
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 
 from hidet.universe import HIDET_UNIVERSE
 
-# What hidet uses of xDSL; `test` is for programs of tests.
+# The dialects of xDSL that hidet uses; `test` is for tests.
 _CORE_DIALECTS = ("builtin", "func", "arith", "math", "scf", "memref", "tensor", "test")
 
 
 def make_context() -> Context:
-    """Give a context that knows hidet's dialects and those of xDSL that hidet uses.
+    """Return a context with hidet's dialects and those of xDSL that hidet uses.
 
-    Programs that are built in Python need one too: folding asks the context for dialects.
+    Programs built in Python need one too, as folding looks up dialects.
     """
     context = Context()
     core = get_all_dialects()

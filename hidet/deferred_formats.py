@@ -1,7 +1,7 @@
-"""Assembly formats that are read when the first operation is parsed or printed by them.
+"""Assembly formats that are parsed lazily, when the first operation is parsed or printed.
 
-xDSL reads them where an operation is defined, which takes a tenth of the time in which all dialects
-are loaded. A script that finds its kernels in the cache parses and prints no MLIR.
+xDSL parses them when an operation is defined, which takes a tenth of the import time of all
+dialects. A script with cached kernels parses and prints no MLIR.
 """
 
 from collections.abc import Generator
@@ -19,19 +19,14 @@ _read = FormatProgram.from_str
 
 @dataclass
 class DeferredFormat:
-    """A format that stands for the program that it is read to.
-
-    Attributes:
-        text: the format.
-        definition: the operation that it is of.
-    """
+    """A lazily parsed format."""
 
     text: str
     definition: OpDef
 
     @cached_property
     def program(self) -> FormatProgram:
-        """What parses and prints the operation."""
+        """The parsed format."""
         return _read(self.text, self.definition)
 
     def parse(self, parser: Parser, op_type: type[IRDLOperationInvT]) -> IRDLOperationInvT:
@@ -49,10 +44,10 @@ _inside: list[None] = []
 
 @contextmanager
 def formats_deferred() -> Generator[None]:
-    """Defer the formats of all operations that are defined inside of a `with` block.
+    """Defer parsing the formats of all operations that are defined inside a `with` block.
 
-    Where threads are in such blocks at once, the last one to leave ends it. One that enters as
-    another leaves may find formats read at once, which takes longer and is all the same.
+    With concurrent threads, the last one to leave restores the default. One that enters meanwhile
+    may parse formats eagerly, which is slower, but correct.
     """
     _inside.append(None)
     FormatProgram.from_str = DeferredFormat  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,7 +1,7 @@
-"""The catalogue of errors: every mistake that hidet reports to its user has a class here.
+"""The error classes of hidet.
 
 An error says what is wrong, where (an operator, a tensor, a source line), and what would be right.
-Verifiers of operations raise xDSL's `VerifyException` instead, as all of xDSL does.
+Verifiers of operations raise xDSL's `VerifyException` instead.
 """
 
 
@@ -10,7 +10,7 @@ class HidetError(Exception):
 
     Args:
         what: what is wrong, in one sentence, with the values that show it.
-        where: the operator, tensor, file or source line concerned, if one is known.
+        where: the operator, tensor, file or source line, if known.
         hint: what would be right, or what to do about it.
     """
 
@@ -35,7 +35,7 @@ class HidetError(Exception):
 
 
 def _restore(error_class: type[HidetError], fields: dict[str, object]) -> HidetError:
-    """Rebuild an error that was sent to another process."""
+    """Unpickle an error."""
     error = error_class.__new__(error_class)
     error.args = (fields["what"],)
     error.__dict__.update(fields)
@@ -43,15 +43,15 @@ def _restore(error_class: type[HidetError], fields: dict[str, object]) -> HidetE
 
 
 class UnsupportedOperatorError(HidetError):
-    """An operator, or a form of it, that no layer of the compiler handles."""
+    """An operator, or a form of it, is not supported."""
 
 
 class UnsupportedDtypeError(HidetError):
-    """A data type that an operator, a kernel or the target does not handle."""
+    """An operator, a kernel or the target does not support a data type."""
 
 
 class DeviceMismatchError(HidetError):
-    """Tensors of one call live on different devices, or on one that the program is not for."""
+    """Tensors of one call are on different devices, or on a device that the program is not for."""
 
 
 class CompilerNotFoundError(HidetError):
@@ -59,12 +59,12 @@ class CompilerNotFoundError(HidetError):
 
 
 class CompilationError(HidetError):
-    """nvcc or g++ refused the source that was generated.
+    """nvcc or g++ rejected the generated source.
 
     Args:
         what: which compiler failed on which kernel.
-        log: what the compiler printed.
-        source_path: the file that holds the source; it is the place where none is given.
+        log: the output of the compiler.
+        source_path: the file of the source; the default of `where`.
         place: `where` and `hint`, see `HidetError`.
     """
 
@@ -81,15 +81,15 @@ class CompilationError(HidetError):
 
 
 class CacheError(HidetError):
-    """The folder of cached artifacts cannot be used: not writable, not safe, or full."""
+    """The cache cannot be used: it is not writable, not safe, or full."""
 
 
 class SavedGraphError(HidetError):
-    """A file is no saved graph: damaged, of another version or machine, or not to be trusted."""
+    """A file is not a valid saved graph: damaged, of another version or target, or not trusted."""
 
 
 class PassError(HidetError):
-    """A pass failed; wraps whatever was raised in it, which stays the `__cause__`.
+    """A pass failed; the exception that it raised is the `__cause__`.
 
     Args:
         what: what failed.
@@ -103,11 +103,11 @@ class PassError(HidetError):
 
 
 class LegalityError(HidetError):
-    """The program between two stages of the compiler holds what it must not hold there."""
+    """The program is invalid between two stages of the compiler."""
 
 
 class OptionError(HidetError):
-    """An option has an unknown name or a value that it cannot take."""
+    """An option is unknown or has an invalid value."""
 
 
 class ConflictingPackageError(HidetError):
@@ -115,23 +115,23 @@ class ConflictingPackageError(HidetError):
 
 
 class ScheduleError(HidetError):
-    """No schedule fits: no template takes the fusion, or its config breaks a limit."""
+    """There is no schedule: no template accepts the fusion, or its config exceeds a limit."""
 
 
 class MissingNameError(HidetError, ImportError):
-    """An import of a name of the original Hidet that is not there; the hint says what to use."""
+    """A missing name of the original Hidet is imported; the hint says what to use instead."""
 
 
 class MissingMemberError(HidetError, AttributeError):
-    """The same of what is asked for as an attribute: of a module, or of an object."""
+    """A missing name of the original Hidet is used as an attribute of a module or object."""
 
 
 class ScriptError(HidetError):
-    """A mistake in a script; shows the user's line, with a caret under what is wrong.
+    """An error in a script; shows the user's line with a caret.
 
     Args:
         what: see `HidetError`.
-        source: the text of the line, and below it the caret, without further indentation.
+        source: the text of the line, and below it the caret, without indentation.
         place: `where`, the file and the line, `kernel.py:12`, and `hint`.
     """
 
@@ -150,10 +150,9 @@ class ScriptError(HidetError):
 
 
 class IndexOutOfRangeError(HidetError, IndexError, RuntimeError):
-    """A program looked something up at an index that is out of bounds.
+    """An index is out of bounds.
 
-    Eager torch raises an `IndexError` or a `RuntimeError`, which depends on the operator; this is
-    both.
+    Eager torch raises an `IndexError` or a `RuntimeError`, depending on the operator; this is both.
     """
 
 

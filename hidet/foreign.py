@@ -1,10 +1,10 @@
-"""Tensors that are not torch's own, but stand for one: what functions that take any tensor ask."""
+"""Conversion of foreign tensors to torch."""
 
 import torch as _torch
 
 
 class HoldsTensor:
-    """Something that stands for a tensor of torch.
+    """A wrapper of a torch tensor.
 
     Args:
         data: the tensor, which is not copied.
@@ -16,12 +16,12 @@ class HoldsTensor:
         self._data = data
 
     def torch(self) -> _torch.Tensor:
-        """Return the tensor of torch, in the same memory."""
+        """Return the torch tensor, which shares the memory."""
         return self._data
 
 
 def plain(value: object) -> object:
-    """Return torch's tensor for what holds one, or what DLPack knows; else the value itself."""
+    """Return the torch tensor of a wrapper or of a DLPack tensor; else the value itself."""
     if isinstance(value, HoldsTensor):
         return value.torch()
     is_foreign = hasattr(value, "__dlpack__") and not isinstance(value, _torch.Tensor)

@@ -1,12 +1,11 @@
-"""What a process does that has been forked off while other threads were at work.
+"""Fork safety: handlers that run in a child process forked while other threads were running.
 
-The child has one thread, and a copy of all memory. What the other threads were doing stays half
-done: a lock that one of them held is held for ever, and the threads of OpenMP, which the forking
-thread would hand work to, are gone. So locks come from here, and whoever has something else to put
-right says so here.
+The child has one thread, and a copy of all memory: a lock that another thread held is never
+released, and the OpenMP workers of the forking thread do not exist. So locks are created here, and
+other objects register a handler.
 
-This makes calls of a compiled graph and of scripts safe. What torch locks around compiled functions
-is the business of `hidet.frontends.torch.forked`.
+This makes calls of compiled graphs and of scripts safe. `hidet.frontends.torch.forked` deals with
+torch's locks.
 """
 
 import os
@@ -16,15 +15,15 @@ from weakref import WeakSet
 
 
 class Forked(Protocol):
-    """Something that has to be put right in a child."""
+    """An object with a fork handler."""
 
     def after_fork(self) -> None:
-        """Put it right; the thread that runs this is the only one."""
+        """Repair the object in a child process, in its only thread."""
         ...
 
 
-class Family:
-    """What is put right in every child of this process, as long as it lives."""
+class ForkHandlers:
+    """Locks and objects to be repaired in forked child processes, while they live."""
 
     def __init__(self) -> None:
         self._locks: WeakSet[Lock] = WeakSet()
@@ -32,22 +31,22 @@ class Family:
         os.register_at_fork(after_in_child=self._after_fork)
 
     def lock(self) -> Lock:
-        """Give a new lock, which nobody holds in a child."""
+        """Create a lock that is released in child processes."""
         lock = Lock()
         self._locks.add(lock)
         return lock
 
     def add(self, other: Forked) -> None:
-        """Have `other.after_fork()` called in a child."""
+        """Call `other.after_fork()` in child processes."""
         self._others.add(other)
 
     def _after_fork(self) -> None:
         for lock in self._locks:
-            # What Python's own modules renew their locks by.
+            # As Python's own modules do.
             lock._at_fork_reinit()  # pyright: ignore[reportAttributeAccessIssue]
         for other in self._others:
             other.after_fork()
 
 
-FAMILY = Family()
-"""That of this process."""
+FORK_HANDLERS = ForkHandlers()
+"""The handlers of this process."""

@@ -1,4 +1,4 @@
-"""What makes loading the modules of the compiler cheap: dialects, passes, the script language."""
+"""Speeds up imports of the compiler: dialects, passes, the script language."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from hidet.collector_pause import collector_paused
 
 @contextmanager
 def loading() -> Generator[None]:
-    """Import modules inside a `with` block: without the collector, formats of operations later."""
+    """Import modules inside a `with` block, with garbage collection paused and formats deferred."""
     with collector_paused(for_good=True):
         from hidet.deferred_formats import formats_deferred  # which loads xDSL
 

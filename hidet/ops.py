@@ -2,11 +2,11 @@
 
     y = hidet.ops.relu(hidet.ops.matmul(a, b) + c)
 
-On tensors that have elements, an operator is compiled for their shapes, types and device, once, and
-run. With a symbol among them it gives a symbol, from which `hidet.trace_from` makes a graph.
+On concrete tensors, an operator is compiled once per shapes, types and device, and run. If an
+argument is a symbol, it returns a symbol, from which `hidet.trace_from` makes a graph.
 
-Shapes and data types are those of torch's function of the name, as are broadcasting and what types
-are promoted to; a number of Python takes the type of the tensor beside it.
+Shapes, broadcasting and type promotion are those of torch's function of the same name; a Python
+number takes the type of the other operand.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def transfer(x: Tensor, dst_device: object) -> Tensor:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Hand out an operator."""
+    """Return an operator."""
     if name in OPERATORS:
         return OPERATORS[name]
     if name in by_kernel.__all__:
@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 
 def __dir__() -> list[str]:
-    """List the operators."""
+    """Return the names of the operators."""
     return sorted({*globals(), *OPERATORS, *by_kernel.__all__})
 
 

@@ -1,8 +1,8 @@
-"""The options of hidet, as its users see them.
+"""The options of hidet.
 
-One table says everything about them. A value comes from, in this order: `context` or `set_option`,
-the environment variable, the default. Inside the compiler an option belongs to the pass that it
-steers, as a field; this module is read at the public edge only.
+A table defines them. A value comes from, in this order: `context` or `set_option`, the environment
+variable, the default. Inside the compiler, options are fields of passes; only the public API reads
+this module.
 
 Every option has a pair of named functions: `hidet.option.search_space(2)` is
 `set_option("search_space", 2)`, and `hidet.option.get_search_space()` is
@@ -26,10 +26,10 @@ from hidet.errors import OptionError
 
 @dataclass(frozen=True)
 class Kind:
-    """What values an option takes.
+    """The type of an option.
 
-    `convert` makes the value from what a user wrote in Python or in the environment; it raises
-    `ValueError` for anything else than what `accepts` describes.
+    `convert` converts a value in Python or in the environment; it raises `ValueError` unless the
+    value is as `accepts` describes.
     """
 
     type: str
@@ -48,17 +48,17 @@ class Option:
     variable: str = ""
 
     def default(self) -> object:
-        """Return the value where nobody has set one; it may depend on the machine."""
+        """Return the default, which may depend on the machine."""
         return self.initial() if callable(self.initial) else self.initial
 
     @property
     def env(self) -> str:
-        """The variable of the environment that sets it."""
+        """Its environment variable."""
         return self.variable or f"HIDET_{self.name.upper()}"
 
 
 def _choice(*values: str | int) -> Kind:
-    """One of a few values."""
+    """Return the kind of an enumeration."""
     by_text = {str(value): value for value in values}
 
     def convert(value: object) -> object:
@@ -70,7 +70,7 @@ def _choice(*values: str | int) -> Kind:
 
 
 def _integer(lowest: int, limit: float, accepts: str) -> Kind:
-    """A whole number from some number up and below a limit."""
+    """Return the kind of integers from `lowest`, below `limit`."""
 
     def convert(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | str):
@@ -83,7 +83,7 @@ def _integer(lowest: int, limit: float, accepts: str) -> Kind:
 
 
 def _flag() -> Kind:
-    """A switch."""
+    """Return the kind of booleans."""
     by_text = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
 
     def convert(value: object) -> object:
@@ -95,7 +95,7 @@ def _flag() -> Kind:
 
 
 def _folder(*, optional: bool = False) -> Kind:
-    """The path of a folder, which need not exist yet."""
+    """Return the kind of folders, which may not exist."""
 
     def convert(value: object) -> object:
         if optional and value in (None, ""):
@@ -108,7 +108,7 @@ def _folder(*, optional: bool = False) -> Kind:
 
 
 def _architecture() -> Kind:
-    """The name of a GPU architecture."""
+    """Return the kind of names of GPU architectures."""
 
     def convert(value: object) -> object:
         if not isinstance(value, str) or not re.fullmatch(r"auto|sm_\d{2,3}[af]?", value):
@@ -119,23 +119,23 @@ def _architecture() -> Kind:
 
 
 def _default_cache_dir() -> Path:
-    """Give the folder for caches that the system prescribes."""
+    """Return the platform's cache folder."""
     import platformdirs
 
     return platformdirs.user_cache_path("hidet")
 
 
 def _default_workers() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def _default_verify_level() -> bool:
-    """Check between stages wherever the stages are dumped."""
+    """Return whether to verify between stages: if they are dumped."""
     return get_option("dump_dir") is not None
 
 
-_POSITIVE = _integer(1, inf, "a whole number from 1 up")
+_POSITIVE = _integer(1, inf, "an integer from 1 up")
 
 OPTIONS: dict[str, Option] = {
     option.name: option
@@ -159,51 +159,50 @@ OPTIONS: dict[str, Option] = {
             "cache_size_limit",
             _POSITIVE,
             4 << 30,
-            "how many bytes the cache may take on disk; what was used least recently goes first",
+            "the size limit of the cache in bytes; the least recently used entries are evicted",
         ),
-        Option("num_workers", _POSITIVE, _default_workers, "how many compilers run side by side"),
+        Option("num_workers", _POSITIVE, _default_workers, "the number of parallel compilers"),
         Option(
             "compile_time_limit",
             _POSITIVE,
             600,
-            "how many seconds nvcc or g++ may take for one kernel",
+            "the time limit of nvcc or g++ for a kernel in seconds",
         ),
         Option(
             "search_space",
             _choice(0, 1, 2),
             0,
             "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
-            "candidates, 2 by measuring 16 and the neighbours of the best; on the CPU 2, and 4",
+            "candidates, 2 by measuring 16 and the neighbors of the best; on the CPU 2, and 4",
         ),
         Option(
             "verify_level",
             _flag(),
             _default_verify_level,
-            "check between stages that the program is legal there; on where dump_dir is set",
+            "verify the legality of the program between stages; on if dump_dir is set",
         ),
         Option(
             "checks",
             _flag(),
             True,
-            "kernels of models check the indices of look-ups and, on the CPU, the divisors of "
-            "integers",
+            "kernels of models check the indices of look-ups and, on the CPU, integer divisors",
         ),
         Option(
             "overlap_launches",
             _flag(),
             True,
-            "kernels of models begin before those ahead of them are over, from sm_90 on",
+            "use programmatic dependent launch between kernels of models, from sm_90 on",
         ),
         Option(
             "strict",
             _flag(),
             False,
-            "compile kernels for the CPU that find races, accesses out of bounds and reads of what "
-            "was never written; slow",
+            "compile kernels for the CPU that detect races, accesses out of bounds and reads of "
+            "uninitialized memory; slow",
         ),
         Option(
             "strict_seed",
-            _integer(0, 1 << 64, "a whole number from 0 up, of 64 bits"),
+            _integer(0, 1 << 64, "an integer from 0 up, of 64 bits"),
             0,
             "the seed of the order in which the threads of a strict kernel run",
         ),
@@ -211,14 +210,14 @@ OPTIONS: dict[str, Option] = {
             "dump_dir",
             _folder(optional=True),
             None,
-            "the folder that gets the program after every pass, the CUDA and the compiler's report",
+            "the folder of dumps: the program after every pass, the CUDA, the compiler's report",
             "HIDET_DUMP",
         ),
         Option(
             "full_traceback",
             _flag(),
             False,
-            "show the frames of the compiler too where an error of a script is reported",
+            "show the frames of the compiler too in errors of scripts",
         ),
         Option(
             "progress",
@@ -229,20 +228,20 @@ OPTIONS: dict[str, Option] = {
     )
 }
 
-# What was set outside of every `context`: shared by all threads, unlike the scopes inside.
+# The values set outside of any `context`, which are shared by all threads.
 _PROCESS_SCOPE: dict[str, object] = {}
 _scope: ContextVar[dict[str, object]] = ContextVar("hidet.option", default=_PROCESS_SCOPE)
 
 
 def _lookup(name: str) -> Option:
-    """Find an option by its name."""
+    """Return an option by its name."""
     if name not in OPTIONS:
         raise OptionError(f"no option '{name}'", hint=f"the options are {', '.join(OPTIONS)}")
     return OPTIONS[name]
 
 
 def _convert(option: Option, value: object, where: str | None = None) -> object:
-    """Check a value that a user gave."""
+    """Convert a user's value, or raise `OptionError`."""
     try:
         return option.kind.convert(value)
     except ValueError as error:
@@ -254,7 +253,7 @@ def _convert(option: Option, value: object, where: str | None = None) -> object:
 
 
 def get_option(name: str) -> Any:
-    """Give the value of an option, of the type that the table states."""
+    """Return the value of an option."""
     option = _lookup(name)
     values = _scope.get()
     if name in values:
@@ -265,17 +264,16 @@ def get_option(name: str) -> Any:
 
 
 def set_option(name: str, value: object) -> None:
-    """Set an option: until the innermost `context` ends, or for good where there is none."""
+    """Set an option until the innermost `context` ends, or permanently outside of any."""
     _scope.get()[name] = _convert(_lookup(name), value)
 
 
 @contextmanager
 def context(**overrides: object) -> Generator[None]:
-    """Keep what is set inside the `with` block from lasting beyond it.
+    """Restore all options at the end of a `with` block.
 
     Args:
-        overrides: values to set at once, by the name of the option. They hold for the current
-            thread or task only.
+        overrides: values to set, by the name of the option, for the current thread or task.
     """
     values = {name: _convert(_lookup(name), value) for name, value in overrides.items()}
     token = _scope.set({**_scope.get(), **values})
@@ -286,7 +284,7 @@ def context(**overrides: object) -> Generator[None]:
 
 
 def describe() -> str:
-    """Tell every option with its value, where the value comes from, and its meaning."""
+    """Describe every option: its value, the origin of the value, and its meaning."""
     blocks: list[str] = []
     for option in OPTIONS.values():
         if option.name in _scope.get():
@@ -304,7 +302,7 @@ def describe() -> str:
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    """Make the named functions of an option: `<name>(value)` and `get_<name>()`."""
+    """Return the functions of an option: `<name>(value)` and `get_<name>()`."""
     if name in OPTIONS:
         return partial(set_option, name)
     if name.removeprefix("get_") in OPTIONS:

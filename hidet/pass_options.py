@@ -1,18 +1,18 @@
-"""What passes are told about the machine and the checks."""
+"""The options of passes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class PassOptions:
-    """What the passes of a pipeline are told: each of these that is a field of the pass.
+    """The options of a pipeline; each pass receives those that are its fields.
 
     Attributes:
-        arch: the machine that kernels are for: `cpu`, `sm_90a`, ...
+        arch: the target architecture: `cpu`, `sm_90a`, ...
         verify: whether `verify-level` runs between the stages.
-        strict: whether `instrument-memory` puts checks into the kernels, which run on the CPU.
-        checks: whether kernels check positions of look-ups and divisors.
-        overlap_launches: whether kernels begin before those ahead of them are over.
+        strict: whether `instrument-memory` adds checks to the kernels, on the CPU.
+        checks: whether kernels check indices of look-ups, and divisors.
+        overlap_launches: whether kernels use programmatic dependent launch.
     """
 
     arch: str = "sm_90a"

@@ -1,11 +1,11 @@
-"""Looks at the text of a program, where the parser would not come back from it with an error."""
+"""Checks the text of a program for errors on which xDSL's parser hangs or crashes."""
 
 import re
 import traceback
 
 from xdsl.parser import Parser
 
-# Strings as xDSL's lexer has them, comments and arrows are read over.
+# Skips strings, as xDSL's lexer defines them, comments and arrows.
 _TOKEN = re.compile(
     r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"|//[^\n]*|->'
     r'|(?P<open>[(\[{<])|(?P<close>[)\]}>])|(?P<quote>")'
@@ -13,9 +13,9 @@ _TOKEN = re.compile(
 
 
 def broken_string(text: str) -> tuple[int, int] | None:
-    """Give the line and the column of a string that is none, without an end, say, if there is one.
+    """Return the line and the column of an invalid string, such as an open one, if there is any.
 
-    The time that xDSL's lexer takes for it doubles with each character.
+    xDSL's lexer takes exponential time for it.
     """
     for match in _TOKEN.finditer(text):
         if match["quote"]:
@@ -24,7 +24,7 @@ def broken_string(text: str) -> tuple[int, int] | None:
 
 
 def deepest(text: str) -> tuple[int, int]:
-    """Give the line and the column of the innermost bracket."""
+    """Return the line and the column of the innermost bracket."""
     depth, most, position = 0, 0, 0
     for match in _TOKEN.finditer(text):
         if match["open"]:
@@ -37,7 +37,7 @@ def deepest(text: str) -> tuple[int, int]:
 
 
 def undecodable(data: bytes) -> tuple[int, int] | None:
-    """Give the line and the column of the first byte that is no UTF-8, if there is one."""
+    """Return the line and the column of the first byte that is not UTF-8, if there is one."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -47,12 +47,12 @@ def undecodable(data: bytes) -> tuple[int, int] | None:
 
 
 def refused_value(text: str, error: Exception) -> tuple[int, int]:
-    """Give the line and the column behind a value for which the parser raised a plain error."""
+    """Return the line and the column after a value for which the parser raised an exception."""
     frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
     parsers = [p for frame in frames if isinstance(p := frame.f_locals.get("self"), Parser)]
     return _place(text, parsers[-1].pos if parsers else 0)
 
 
 def _place(text: str, position: int) -> tuple[int, int]:
-    """Give the line and the column of a position, counted from 1."""
+    """Return the line and the column of a position, counted from 1."""
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)

@@ -1,25 +1,26 @@
-"""What users of the torch frontend import.
+"""The public API of the torch frontend.
 
     import hidet
     model = torch.compile(model, backend="hidet")
 
-The backend is known to torch by its name where hidet is installed, and wherever this module has
-been loaded; `torch.compile(model, backend=hidet.torch.backend)` works everywhere.
+torch knows the backend by its name if hidet is installed, or once this module has been imported;
+`torch.compile(model, backend=hidet.torch.backend)` always works.
 
 What has been compiled, and how long it took:
 
     for graph in hidet.torch.compiled_graphs():
         print(graph.report.table())
 
-Operators of kernels that are written as scripts: `register_op`.
+`register_op` makes torch operators of script kernels.
 """
 
 from hidet.absent import explain_missing
 from hidet.frontends.torch import register
 from hidet.frontends.torch.backend import hidet_backend as backend
+from hidet.frontends.torch.by_shape import ManyShapesWarning
 from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.custom_op import register_op
-from hidet.frontends.torch.notices import ManyShapesWarning, UnsupportedOperatorWarning
+from hidet.frontends.torch.partition import UnsupportedOperatorWarning
 from hidet.frontends.torch.program import compiled_graphs
 
 explain_missing(__name__)

@@ -1,9 +1,8 @@
-"""What a user sees of an error: his own frames and the message, not ours.
+"""Removes internal frames from the tracebacks of user errors.
 
-A mistake in a script is found deep inside of the compiler, whose frames say nothing to the user.
-`public` marks the functions that he calls; an error of the catalogue that leaves one keeps only the
-frames outside of this package. The option `full_traceback` keeps all. What is no mistake of the
-user, an exception of the compiler itself, keeps all of them too.
+Errors in a script are detected deep inside the compiler. `public` marks API functions; a
+`HidetError` that leaves one keeps only the frames outside of this package. The option
+`full_traceback` keeps all. Exceptions that are bugs of the compiler keep all frames too.
 """
 
 import ast
@@ -24,7 +23,7 @@ _R = TypeVar("_R")
 
 @functools.cache
 def _own_folders() -> tuple[str, ...]:
-    """Return where frames are ours: this package, xDSL, and modules of Python that call us back."""
+    """Return the paths of internal frames: this package, xDSL, Python modules that call back."""
     xdsl = importlib.util.find_spec("xdsl")
     files = [__file__, xdsl.origin if xdsl is not None else None]
     folders = (f"{Path(file).parent}/" for file in files if file is not None)
@@ -32,7 +31,7 @@ def _own_folders() -> tuple[str, ...]:
 
 
 def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a function one that users call: errors of the catalogue leave it without our frames."""
+    """Mark a function as public API: errors of hidet leave it without internal frames."""
 
     @functools.wraps(function)
     def edge(*arguments: _P.args, **keywords: _P.kwargs) -> _R:
@@ -41,22 +40,22 @@ def public(function: Callable[_P, _R]) -> Callable[_P, _R]:
         except HidetError as error:
             if not get_option("full_traceback") and not _is_bug(error):
                 shorten(error)
-            raise  # which adds no frame
+            raise  # adds no frame
 
     return edge
 
 
 def _is_bug(error: HidetError) -> bool:
-    """Return whether an error wraps what went wrong in a pass, which is no mistake of the user."""
+    """Return whether an error wraps an exception of a pass, which is a bug."""
     cause = error.__cause__
     return isinstance(error, PassError) and not isinstance(cause, HidetError | None)
 
 
 def shorten(error: BaseException) -> None:
-    """Leave the user's frames to an error, and to what caused it; a cause without any goes."""
+    """Remove internal frames from an error and its causes; a cause without frames is dropped."""
     error.__traceback__ = _users_frames(error.__traceback__)
     cause = error.__cause__
-    while isinstance(cause, HidetError):  # the same, before its place in the source was known
+    while isinstance(cause, HidetError):  # the same error, without its location
         cause = cause.__cause__
     if cause is not None:
         shorten(cause)
@@ -65,7 +64,7 @@ def shorten(error: BaseException) -> None:
 
 
 def _users_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without the frames that are ours."""
+    """Return a traceback without internal frames."""
     if traceback is None:
         return None
     rest = _users_frames(traceback.tb_next)

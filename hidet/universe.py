@@ -1,7 +1,7 @@
 """The registry: every dialect, pass and target of hidet, by name.
 
-An entry is "module:Class", loaded when it is first asked for. xDSL's tools see the registry through
-the entry point `xdsl.universe`; a new pass needs one line here and its test.
+An entry is "module:Class", imported at its first use. xDSL's tools see the registry through the
+entry point `xdsl.universe`; a new pass needs one line here and its test.
 """
 
 from collections.abc import Callable
@@ -75,18 +75,18 @@ TARGETS: dict[str, str] = {
 }
 
 BUILD_SCRIPTS = "hidet.driver.script:build_ir_module"
-"""What builds a module of scripts: it stands above the frontend, which has the method `build`."""
+"""The builder of script modules, in a layer above the frontend, which has the method `build`."""
 
 
 def load(path: str) -> Any:
-    """Load what "module:Class" names."""
+    """Import the object that "module:Class" names."""
     module_name, _, attribute = path.partition(":")
     with loading():
         return getattr(import_module(module_name), attribute)
 
 
 def _factories(table: dict[str, str]) -> dict[str, Callable[[], Any]]:
-    """Make the functions without arguments that xDSL wants of a universe."""
+    """Return the factories that xDSL expects of a universe."""
     return {name: partial(load, path) for name, path in table.items()}
 
 
@@ -99,10 +99,7 @@ HIDET_UNIVERSE = Universe(
 
 @cache
 def multiverse() -> Universe:
-    """Give all installed universes, hidet's always among them.
-
-    A checkout that is used without being installed has no entry points.
-    """
+    """Return all installed universes, including hidet's, even if it is not installed."""
     installed = Universe.get_multiverse()
     return Universe(
         all_dialects=installed.all_dialects | HIDET_UNIVERSE.all_dialects,

@@ -28,8 +28,8 @@ from hidet.driver.target import find_arch, find_target
 from hidet.errors import CompilerNotFoundError, LegalityError, OptionError, PassError
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
-from hidet.runtime.addresses import NativeAddresses
 from hidet.runtime.plan import SCHEMA
+from hidet.runtime.snapshots import NativeSnapshots, load_snapshots
 
 CPU = torch.device("cpu")
 
@@ -423,15 +423,14 @@ def test_cubins_are_built_for_an_architecture(compile_text, monkeypatch, cache_d
     assert content.startswith(b"\x7fELF")
 
 
-def test_native_comparison_of_addresses_is_built_once(cache_dir):
+def test_native_snapshots_are_built_once(cache_dir):
     store = Store(cache_dir, max_bytes=1 << 30)
-    library = compiler.address_library(store)
-    assert library is not None
-    NativeAddresses(library)
-    assert compiler.address_library(Store(cache_dir, max_bytes=1 << 30)) == library
+    library = compiler.native_library(store)
+    assert isinstance(load_snapshots(library), NativeSnapshots)
+    assert compiler.native_library(Store(cache_dir, max_bytes=1 << 30)) == library
 
 
-def test_without_gxx_python_compares_addresses_and_says_so(cache_dir, monkeypatch):
+def test_without_gxx_a_warning_says_so(cache_dir, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.warns(RuntimeWarning, match="no g\\+\\+ found"):
-        assert compiler.address_library(Store(cache_dir, max_bytes=1 << 30)) is None
+        assert compiler.native_library(Store(cache_dir, max_bytes=1 << 30)) is None

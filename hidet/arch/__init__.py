@@ -1,1 +1,1 @@
-"""What is known of GPU architectures: limits, instructions, and the fragments of tensor cores."""
+"""GPU architectures: limits, instructions, and the fragments of tensor cores."""

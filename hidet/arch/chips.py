@@ -1,7 +1,7 @@
-"""The machines that kernels are for: `Arch`, and the table of those that are known.
+"""Target architectures: `Arch`, and the table of known ones.
 
-A schedule asks an `Arch` for everything that it has to know of the machine. Its text form is an
-option of passes: `sm_90a`, or `sm_90a/processors=114` for a part that differs from the table.
+An `Arch` has all properties of the target that schedules use. Its text form is an option of passes:
+`sm_90a`, or `sm_90a/processors=114` for a GPU that differs from the table.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ KIB, MIB = 1 << 10, 1 << 20
 GB, TERA = 10**9, 10**12
 
 CPU = "cpu"
-"""The name of the machine without a GPU."""
+"""The name of the CPU target."""
 
 
 @dataclass(frozen=True)
 class Arch:
-    """A machine that kernels are for.
+    """A target architecture.
 
-    Rates are those of the largest part of the compute capability, without sparsity; they are for
-    comparisons of schedules, not for promises.
+    Rates are the peak rates of the largest GPU of the compute capability, without sparsity; they
+    are used to compare schedules.
 
     Attributes:
         name: `cpu`, or the compute capability as nvcc names it; with an `a` at the end, kernels may
-            use what no later one has.
-        processors: multiprocessors that run blocks side by side, or what stands for them on a CPU.
-        shared_bytes_per_block: shared memory that a block can ask for.
-        shared_bytes_per_processor: shared memory that the blocks of a multiprocessor share.
-        threads_per_processor: threads that a multiprocessor holds.
-        blocks_per_processor: blocks that it holds.
-        l2_bytes: the L2 cache.
-        bandwidth: bytes a second from memory.
-        rates: operations a second, two for a multiply-add, by the type of the factors as the IR
-            names it; `tf32`, `f16` and narrower on tensor cores, others not.
-        registers_per_processor: registers of 32 bits that a multiprocessor has.
-        threads_per_block: threads that a block can have.
+            use architecture-specific features.
+        processors: the number of multiprocessors (an equivalent on a CPU).
+        shared_bytes_per_block: the maximal shared memory of a block.
+        shared_bytes_per_processor: the shared memory of a multiprocessor.
+        threads_per_processor: the maximal resident threads of a multiprocessor.
+        blocks_per_processor: its maximal resident blocks.
+        l2_bytes: the size of the L2 cache.
+        bandwidth: memory bandwidth in bytes per second.
+        rates: operations per second, two per multiply-add, by the element type of the operands;
+            `tf32`, `f16` and narrower on tensor cores, others not.
+        registers_per_processor: the 32-bit registers of a multiprocessor.
+        threads_per_block: the maximal threads of a block.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Arch:
 
     @property
     def is_cpu(self) -> bool:
-        """Whether kernels are compiled by g++, which has a body for every instruction."""
+        """Whether the target is the CPU, where the device header emulates every instruction."""
         return self.name == CPU
 
     @property
@@ -67,32 +67,32 @@ class Arch:
 
     @property
     def is_specific(self) -> bool:
-        """Whether kernels may use what no later compute capability has."""
+        """Whether kernels may use architecture-specific features."""
         return self.name.endswith("a")
 
     def has(self, since: int, *, only: bool = False) -> bool:
-        """Return whether kernels may use what a compute capability brought.
+        """Return whether kernels may use a feature of a compute capability.
 
         Args:
             since: the capability, 90 for 9.0.
-            only: whether no later one has it.
+            only: whether the feature is architecture-specific.
         """
         if self.is_cpu:
             return True
         return (self.is_specific and self.capability == since) if only else self.capability >= since
 
     def __str__(self) -> str:
-        """Return the text form: the name, and the numbers that differ from the table."""
+        """Return the text form: the name, and the fields that differ from the table."""
         known = _known(self.name)
         own = [each for each in _NUMBERS if getattr(self, each) != getattr(known, each)]
         return "/".join([self.name, *(f"{each}={getattr(self, each)}" for each in own)])
 
     @staticmethod
     def parse(text: str) -> Arch:
-        """Read the text form.
+        """Parse the text form.
 
         Raises:
-            OptionError: the name is not known, or a field is no number of an `Arch`.
+            OptionError: the name is unknown, or a field is not an integer of an `Arch`.
         """
         name, *settings = text.split("/")
         numbers: dict[str, int] = {}
@@ -111,10 +111,10 @@ class Arch:
 _NUMBERS = tuple(each.name for each in fields(Arch) if each.type == "int")
 
 
-# The name; multiprocessors; KiB of shared memory of a block and of a multiprocessor; threads and
-# blocks that one holds; MiB of L2 and GB a second from memory; 10^12 operations a second by type.
-# What a CPU does is measured nowhere; it has the limits of the largest GPU. The others are Quadro
-# RTX 8000, A100, RTX A6000, AGX Orin, RTX 6000 Ada, H200, B200, B300, RTX PRO 6000.
+# The name; multiprocessors; KiB of shared memory per block and per multiprocessor; threads and
+# blocks per multiprocessor; MiB of L2, GB/s of memory, and 10^12 operations per second by type.
+# The rates of CPUs are not measured; their limits are those of the largest GPU. The others are
+# Quadro RTX 8000, A100, RTX A6000, AGX Orin, RTX 6000 Ada, H200, B200, B300, RTX PRO 6000.
 _RATES = ("f64", "f32", "tf32", "f16", "bf16", "f8", "i8", "f4")
 _TABLE = """
 cpu      16  227 228  1024  1   32  100    0.5     1     -     -     -     -     -     -
@@ -131,7 +131,7 @@ sm_120a 188   99 100  1536 24  128 1792      -   125   250   500   500  1000  10
 
 
 def _chip(row: str) -> Arch:
-    """Return the machine of a row of the table."""
+    """Return the architecture of a row of the table."""
     name, *columns = row.split()
     numbers, rates = columns[:7], dict(zip(_RATES, columns[7:], strict=True))
     units = (1, KIB, KIB, 1, 1, MIB, GB)
@@ -148,14 +148,14 @@ ARCHS: Mapping[str, Arch] = MappingProxyType(
 """By name; limits from the CUDA C++ Programming Guide, the rest from NVIDIA's data sheets."""
 
 MAX_SHARED_BYTES = max(arch.shared_bytes_per_block for arch in ARCHS.values())
-"""Shared memory that a block can have on the machine that gives it most."""
+"""The largest shared memory of a block on any architecture."""
 
 
 def _known(name: str) -> Arch:
-    """Return the row of a name; one without its `a` has the same numbers.
+    """Return the architecture of a name, with or without an `a`.
 
     Raises:
-        OptionError: where there is none.
+        OptionError: it is unknown.
     """
     row = ARCHS.get(name) or ARCHS.get(f"{name}a")
     if row is None:

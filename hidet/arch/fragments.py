@@ -1,9 +1,8 @@
 """Fragments of the tensor core instructions, as task mappings.
 
-A map here says which lane of the warp (`mma`) or thread of the warp group (`wgmma`) holds which
-element of an operand, and in which order: element i of a worker's list is the one that the PTX ISA
-calls a_i, b_i or c_i. Two neighbours of a 16-bit type share one 32-bit register, the first one in
-its lower half.
+A map assigns the elements of an operand to the lanes of the warp (`mma`) or the threads of the warp
+group (`wgmma`), in order: element i of a worker's list is a_i, b_i or c_i in the PTX ISA. Two
+adjacent elements of a 16-bit type share a 32-bit register, the first one in its lower half.
 
 Shapes are those of D = A * B + C as matrices: A is (m, k), B is (k, n), C and D are (m, n). A warp
 has eight groups of four lanes, groupID = lane / 4 and threadID_in_group = lane % 4: that is the
@@ -31,7 +30,7 @@ class MmaFragments:
     c: TaskMap
 
 
-# Two rows of 8x8 matrices: rows 0-7, then rows 8-15; a lane has two neighbouring columns of each.
+# Two rows of 8x8 matrices: rows 0-7, then rows 8-15; a lane has two adjacent columns of each.
 _MMA_M16N8_C = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)
 
 MMA_M16N8K16 = MmaFragments(
@@ -91,8 +90,8 @@ PTX ISA, "Matrix Fragments for wgmma.mma_async.m64nNk8" (9.7.15.5.1.1.2 in versi
 def wgmma_accumulator(n: int) -> TaskMap:
     """Return the map of D of `wgmma.mma_async.m64nNkK`, of shape (64, n), over 128 threads.
 
-    It does not depend on K or on the types. Each of the four warps holds 16 rows, as n / 8
-    accumulators of `mma.m16n8k16` side by side: n / 2 elements for each thread.
+    It does not depend on K or on the types. Each of the four warps holds 16 rows, as n / 8 adjacent
+    accumulators of `mma.m16n8k16`: n / 2 elements per thread.
 
     PTX ISA, "Matrix Fragments for wgmma.mma_async.m64nNk16" (9.7.15.5.1.1.1 in version 9.2).
 
@@ -100,7 +99,7 @@ def wgmma_accumulator(n: int) -> TaskMap:
         n: the number of columns, a multiple of 8 from 8 to 256.
 
     Raises:
-        MappingError: if no instruction has so many columns.
+        MappingError: there is no instruction with n columns.
     """
     if n % 8 != 0 or not 8 <= n <= 256:
         raise MappingError(
@@ -113,8 +112,8 @@ def wgmma_accumulator(n: int) -> TaskMap:
 def ends_in(layout: TaskMap, fragment: TaskMap) -> bool:
     """Return whether a layout is a product whose inner factor is a fragment.
 
-    A tile in registers with such a layout consists of whole fragments, each of which lies in
-    neighbouring registers of neighbouring lanes, in the order that an instruction wants.
+    A register tile with such a layout consists of whole fragments, each in consecutive registers of
+    consecutive lanes, in the order of the instruction.
     """
     count = fragment.tasks_per_worker
     return layout.workers >= fragment.workers and all(

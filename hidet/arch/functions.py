@@ -1,9 +1,8 @@
-"""The table of scalar functions: bits of words, and what C's library has beyond the `math` dialect.
+"""The table of scalar functions: bit manipulation, and functions of C that `math` lacks.
 
-An entry is all that there is of a function besides its body in the device header, and its name in
-`hidet.lang`: the operation `cuda.function` verifies its types by it, the printer calls what it
-names, scripts convert their operands by it, and compute with it what Python knows. The manual is
-NVIDIA's CUDA Math API Reference.
+An entry defines a function except for its body in the device header and its name in `hidet.lang`:
+the operation `cuda.function` verifies its types by it, the printer calls it, and scripts convert
+operands and fold constants by it. See NVIDIA's CUDA Math API Reference.
 """
 
 import math
@@ -15,24 +14,24 @@ from hidet.arch.instructions import Instruction
 
 
 class Operand(Enum):
-    """What a function takes, as the types of the IR; with the type in C's own functions."""
+    """The kinds of parameters, as types of the IR; the comments have the types in C."""
 
     FLOAT = ("f32", "f64")  # float, double
     WORD = ("i32", "i64")  # unsigned int, unsigned long long
     WORD32 = ("i32",)  # unsigned int
-    NUMBER = ("i32", "i32")  # int, whatever the others are
+    NUMBER = ("i32", "i32")  # int, whatever the width of the others
     TRUTH = ("i1", "i1")  # bool
 
 
 @dataclass(frozen=True)
 class ScalarFunction(Instruction):
-    """A function of scalars: no memory, no other threads.
+    """A pure function of scalars.
 
     Attributes:
-        takes: what the parameters are; all floats and words of a call have one width.
-        gives: what the result is, of that width too.
-        meaning: the function on numbers of Python; words have 32 bits.
-        summary: what it returns, in words.
+        takes: the kinds of the parameters; all floats and words of a call have one width.
+        gives: the kind of the result, of that width too.
+        meaning: the function on Python numbers; words have 32 bits.
+        summary: a description of its result.
     """
 
     takes: tuple[Operand, ...] = ()
@@ -65,10 +64,14 @@ def _brev(x: int) -> int:
     return int(f"{x & _MASK:032b}"[::-1], 2)
 
 
-def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
-    """Return the shift of two words: a left one gives the upper word, a right one the lower.
+def _umulhi(x: int, y: int) -> int:
+    return (x & _MASK) * (y & _MASK) >> 32
 
-    It goes by up to 32 bits where it is clamped, else by the lower five bits of the count.
+
+def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
+    """Return the funnel shift of two words: a left one returns the high word, a right one the low.
+
+    The count is clamped to 32, or taken modulo 32.
     """
 
     def meaning(low: int, high: int, count: int) -> int:
@@ -79,12 +82,8 @@ def _funnel(left: bool, clamped: bool) -> Callable[[int, int, int], int]:
     return meaning
 
 
-def _umulhi(x: int, y: int) -> int:
-    return (x & _MASK) * (y & _MASK) >> 32
-
-
 def _philox(*words: int) -> int:
-    """Return one of the words that Philox4x32-10 makes of a key and a counter.
+    """Return a word of Philox4x32-10 of a key and a counter.
 
     Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
     """
@@ -97,16 +96,13 @@ def _philox(*words: int) -> int:
     return (a, b, c, d)[number % 4]
 
 
-def _ieee_remainder(x: float, y: float) -> float:
-    return math.nan if math.isinf(x) or y == 0 else math.remainder(x, y)
-
-
-def _fmod(x: float, y: float) -> float:
-    return math.nan if math.isinf(x) or y == 0 else math.fmod(x, y)
+def _or_nan(remainder: Callable[[float, float], float]) -> Callable[[float, float], float]:
+    """Return a remainder that is NaN where Python raises an error."""
+    return lambda x, y: math.nan if math.isinf(x) or y == 0 else remainder(x, y)
 
 
 def _gamma(x: float) -> float:
-    """Return the gamma function, where Python raises an error too: at poles, where it overflows."""
+    """Return the gamma function, also at poles and on overflow, where Python raises an error."""
     try:
         return math.gamma(x)
     except OverflowError:
@@ -132,7 +128,7 @@ _KINDS = {
 
 
 def _table(*rows: tuple[str, str, Callable[..., float], str]) -> dict[str, ScalarFunction]:
-    """Return functions by name, from rows: name, types (`ff->t`), meaning, what it returns."""
+    """Return functions by name, from rows: name, types (`ff->t`), meaning, summary."""
     entries = [
         ScalarFunction(
             name,
@@ -173,8 +169,8 @@ FLOAT_FUNCTIONS: dict[str, ScalarFunction] = _table(
     ("erfc", "f->f", math.erfc, "1 - erf(x), precise for large x"),
     ("gamma", "f->f", _gamma, "the gamma function of x"),
     ("lgamma", "f->f", _lgamma, "the logarithm of |gamma(x)|"),
-    ("fmod", "ff->f", _fmod, "x - y * trunc(x / y), exactly, with the sign of x"),
-    ("ieee_remainder", "ff->f", _ieee_remainder, "x - y * round(x / y), exactly"),
+    ("fmod", "ff->f", _or_nan(math.fmod), "x - y * trunc(x / y), exactly, with the sign of x"),
+    ("ieee_remainder", "ff->f", _or_nan(math.remainder), "x - y * round(x / y), exactly"),
     ("hypot", "ff->f", math.hypot, "the length of the vector (x, y)"),
     ("nextafter", "ff->f", math.nextafter, "the number that follows x on the way to y"),
     ("ldexp", "fn->f", math.ldexp, "x times 2 to the power of an integer"),
@@ -190,7 +186,7 @@ RANDOM_FUNCTIONS: dict[str, ScalarFunction] = _table(
         "a key and a counter",
     ),
 )
-"""Functions of words that look random, by name."""
+"""Random number generators on words, by name."""
 
 FUNCTIONS: dict[str, ScalarFunction] = BIT_FUNCTIONS | FLOAT_FUNCTIONS | RANDOM_FUNCTIONS
 """All functions of `cuda.function`, by name."""

@@ -1,4 +1,4 @@
-"""The instruction table of Hopper: products of warp groups, copies of boxes of tensors."""
+"""The instruction table of Hopper: warp group MMA, and TMA copies."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -8,29 +8,29 @@ from hidet.arch.instructions import Access, Instruction, MmaInstruction, Operand
 from hidet.arch.limits import WARP_GROUP
 
 WGMMA_COLUMNS = range(8, 257, 8)
-"""The numbers of columns that a product may have (PTX ISA, wgmma.mma_async, .shape)."""
+"""The supported n of wgmma (PTX ISA, wgmma.mma_async, .shape)."""
 
 
 def _shape(n: int, kind: str) -> tuple[int, int, int]:
-    """Return the shape of a product; k has 32 bytes."""
+    """Return the shape of an instruction; k has 32 bytes."""
     return 64, n, 8 if kind == "tf32" else 16
 
 
 @cache
 def _wgmma(n: int, kind: str) -> MmaInstruction:
-    """Return a product of 64 x k by k x n elements, both in shared memory."""
+    """Return the wgmma of 64 x k by k x n elements, both in shared memory."""
     return _product("wgmma", n, kind)
 
 
 @cache
 def _wgmma_rs(n: int, kind: str) -> MmaInstruction:
-    """Return a product of 64 x k elements in registers by k x n in shared memory."""
+    """Return the wgmma of 64 x k elements in registers by k x n in shared memory."""
     element, fragment = ("f32", WGMMA_M64K8_TF32_A) if kind == "tf32" else (kind, WGMMA_M64K16_A)
     return _product("wgmma_rs", n, kind, Operand("a", "local", Access.READ, element, fragment))
 
 
 def _product(function: str, n: int, kind: str, *factors: Operand) -> MmaInstruction:
-    """Return a product of a warp group with some factors in registers."""
+    """Return a wgmma with some operands in registers."""
     m, n, k = shape = _shape(n, kind)
     name = f"m{m}n{n}k{k}"
     return MmaInstruction(
@@ -46,12 +46,12 @@ def _product(function: str, n: int, kind: str, *factors: Operand) -> MmaInstruct
 
 
 class _Products(Mapping[str, MmaInstruction]):
-    """The products of a warp group, by name.
+    """The instructions of wgmma, by name.
 
-    There are 96 of them, with large fragments: each is made when it is looked up.
+    There are 96 of them, with large fragments: each is created when it is looked up.
 
     Args:
-        make: makes the one with some columns for a type of elements.
+        make: returns the one of n columns for an element type.
     """
 
     def __init__(self, make: Callable[[int, str], MmaInstruction]) -> None:
@@ -73,37 +73,37 @@ class _Products(Mapping[str, MmaInstruction]):
 
 
 WGMMA: Mapping[str, MmaInstruction] = _Products(_wgmma)
-"""The products of a warp group of factors in shared memory, by name."""
+"""The wgmma of operands in shared memory, by name."""
 
 WGMMA_RS: Mapping[str, MmaInstruction] = _Products(_wgmma_rs)
-"""Those whose left factor is in registers."""
+"""Those with operand A in registers."""
 
 MBARRIER = Operand("bar", "shared", Access.UPDATE, "i64", bytes=8)
 """A barrier in shared memory."""
 
 RANKS = range(1, 6)
-"""The ranks of tensors whose boxes are copied."""
+"""The ranks of tensors that TMA supports."""
 
 
 def _tma_load(function: str, rank: int, suffix: str = "", mode: str = "tile") -> Instruction:
-    """Return the load of a box of a tensor of this rank."""
+    """Return the TMA load for tensors of a rank."""
     ptx = f"{rank}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes{suffix}"
     target = Operand("dstMem", "shared", Access.WRITE, alignment=1024)
     return Instruction(function, (target, MBARRIER), f"cp.async.bulk.tensor.{ptx}", 90)
 
 
 TMA_LOAD: dict[int, Instruction] = {rank: _tma_load("tma_load", rank) for rank in RANKS}
-"""Loads of a box of a tensor into shared memory, by the rank of the tensor."""
+"""TMA loads of a box into shared memory, by the rank of the tensor."""
 
 TMA_LOAD_MULTICAST: dict[int, Instruction] = {
     rank: _tma_load("tma_load_multicast", rank, ".multicast::cluster") for rank in RANKS
 }
-"""Loads of a box into the shared memory of several blocks, by the rank of the tensor."""
+"""TMA multicast loads into the shared memory of several blocks, by the rank of the tensor."""
 
 TMA_LOAD_PIXELS: dict[int, Instruction] = {
     rank: _tma_load("tma_load_pixels", rank, mode="im2col") for rank in range(3, 6)
 }
-"""Loads of pixels of images into shared memory, by the rank of the tensor."""
+"""TMA loads in im2col mode into shared memory, by the rank of the tensor."""
 
 TMA_STORE: dict[int, Instruction] = {
     rank: Instruction(
@@ -114,7 +114,7 @@ TMA_STORE: dict[int, Instruction] = {
     )
     for rank in RANKS
 }
-"""Stores of a box from shared memory to a tensor, by the rank of the tensor."""
+"""TMA stores of a box from shared memory, by the rank of the tensor."""
 
 SETMAXNREG: dict[str, Instruction] = {
     action: Instruction(
@@ -122,7 +122,7 @@ SETMAXNREG: dict[str, Instruction] = {
     )
     for action in ("inc", "dec")
 }
-"""Takes registers for the threads of a warp group, or gives them back."""
+"""Changes the register count of the threads of a warp group."""
 
 REGISTER_COUNTS = range(24, 257, 8)
-"""The numbers of registers that a thread can ask for (PTX ISA, setmaxnreg)."""
+"""The register counts that setmaxnreg supports (PTX ISA, setmaxnreg)."""

@@ -1,13 +1,13 @@
-"""The instruction table: what tensor core and copy instructions take, and what they are called.
+"""The instruction table: tensor core and copy instructions.
 
-An entry is the one place that describes an instruction. From it the operations of the `cuda`
-dialect verify their operands, passes learn what is read and written, the printer takes the name of
-the function, and tests take the fragments. The two bodies of the function stand in the device
-header: inline PTX for nvcc, plain C++ for g++.
+An entry is the single description of an instruction. The operations of the `cuda` dialect verify
+their operands and define their effects by it, the printer takes the name of the function, and tests
+the fragments. The device header has two bodies of the function: inline PTX for nvcc, plain C++ for
+g++.
 
-NVIDIA's PTX ISA describes an instruction under its name in PTX. A fragment is a run of elements of
-one array, in the order in which the manual counts them; two neighbours of a 16-bit type share a
-register. Instructions that are one operation stand with that, those of Hopper in `hopper.py`.
+NVIDIA's PTX ISA describes an instruction under its name in PTX. A fragment is a contiguous sequence
+of elements of an array, in the order of the manual; two adjacent elements of a 16-bit type share a
+register. Instructions that are one operation are defined there, those of Hopper in `hopper.py`.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from hidet.mapping import TaskMap
 
 
 class Access(Enum):
-    """What an instruction does with the elements that an operand points at."""
+    """How an instruction accesses an operand in memory."""
 
     READ = auto()
     WRITE = auto()
@@ -36,19 +36,18 @@ class Access(Enum):
 
 @dataclass(frozen=True)
 class Operand:
-    """An operand in memory: a run of neighbouring elements.
+    """An operand in memory: a contiguous sequence of elements.
 
     Attributes:
-        name: as in the manual.
+        name: the name in the manual.
         space: `local` (registers), `shared` or `global`.
         access: whether the elements are read, written, or both.
-        element: the type of the elements by its name in the IR, `f16`; None where any will do that
-            has the right size. tf32 is `f32`, of which the lower 13 bits are ignored.
-        fragment: which thread of the group holds which element of the matrix, in which order; None
-            where the operand is no part of a matrix.
-        bytes: what one thread accesses from the first element on, where neither the fragment nor
-            the operation says it; None where the instruction does not either.
-        alignment: the bytes whose multiple the address has to be; None: what is accessed.
+        element: the element type, such as `f16`; None for any of the right size. tf32 is `f32`,
+            whose lower 13 bits are ignored.
+        fragment: the map of the elements of the matrix to threads; None if it is not a fragment.
+        bytes: the number of bytes that a thread accesses, unless the fragment or the operation
+            defines it.
+        alignment: the alignment in bytes; None: the number of accessed bytes.
     """
 
     name: str
@@ -68,10 +67,10 @@ class Instruction:
         function: its name in the device header, after `hidet::`.
         operands: its operands in memory, in the order of the function's arguments.
         ptx: the instruction in PTX.
-        arch: the first compute capability that has it, as `80` for sm_80.
-        only: whether no later architecture has it (sm_90a).
-        orders: whether what is read from and written to memory of others, threads and copies, stays
-            on its side of the instruction, as with a barrier.
+        arch: the first compute capability that has it, `80` for sm_80.
+        only: whether it is architecture-specific (sm_90a).
+        orders: whether accesses to shared and global memory may not be moved across it, as with a
+            barrier.
     """
 
     function: str
@@ -82,21 +81,18 @@ class Instruction:
     orders: bool = False
 
     def runs_on(self, arch: Arch) -> bool:
-        """Return whether a machine has the instruction.
-
-        The CPU has all of them: the device header says what they do in C++.
-        """
+        """Return whether an architecture has the instruction; the CPU emulates all of them."""
         return arch.has(self.arch, only=self.only)
 
 
 @dataclass(frozen=True)
 class MmaInstruction(Instruction):
-    """A product of matrices: D = A * B + C, where D takes the place of C.
+    """A matrix multiply-accumulate: C += A * B.
 
     Attributes:
         name: shape and types, `m16n8k16_f16_f32`: of A and B, then of C.
         shape: m, n, k.
-        group: how many neighbouring threads execute it together.
+        group: the number of threads that execute it collectively.
     """
 
     name: str = ""
@@ -105,7 +101,7 @@ class MmaInstruction(Instruction):
 
     @property
     def accumulator(self) -> TaskMap:
-        """Which thread of the group holds which element of C and D."""
+        """The map of the elements of C to threads."""
         (fragment,) = (o.fragment for o in self.operands if o.access is Access.UPDATE)
         assert fragment is not None, "accumulators are fragments"
         return fragment
@@ -116,9 +112,9 @@ class LdmatrixInstruction(Instruction):
     """A load of matrices of 8 rows of 16 bytes from shared memory into registers.
 
     Attributes:
-        count: the number of matrices. Lane i gives the address of row i % 8 of matrix i / 8, and
+        count: the number of matrices. Lane i provides the address of row i % 8 of matrix i / 8, and
             receives 4 bytes of each matrix: bytes i % 4 * 4 and on of row i / 4.
-        transposed: whether elements have 16 bits and each matrix is transposed on the way.
+        transposed: whether each matrix, of 16-bit elements, is transposed.
     """
 
     count: int = 0
@@ -130,7 +126,7 @@ class CopyInstruction(Instruction):
     """An asynchronous copy from global to shared memory by one thread.
 
     Attributes:
-        sizes: the bytes that it can copy; both addresses are multiples of them.
+        sizes: the supported sizes in bytes, to which both addresses are aligned.
     """
 
     sizes: tuple[int, ...] = ()
@@ -176,11 +172,10 @@ MMA_SYNC: dict[str, MmaInstruction] = _by_name(
         _mma((16, 8, 4), MMA_M16N8K4_TF32, "tf32", "f32", 80),
     )
 )
-"""The products of a warp, by name."""
+"""The instructions of mma.sync, by name."""
 
 FMA = "fma"
-"""What configs of products call multiply-adds of single elements, where they name no instruction
-of tensor cores."""
+"""The instruction of matmul configs without tensor cores."""
 
 # ---- ldmatrix -----------------------------------------------------------------------------------
 
@@ -205,7 +200,7 @@ LDMATRIX: dict[tuple[int, bool], LdmatrixInstruction] = {
     for count in (1, 2, 4)
     for transposed in (False, True)
 }
-"""The loads of matrices, by number of matrices and whether they are transposed."""
+"""The instructions of ldmatrix, by number of matrices and whether they are transposed."""
 
 # ---- cp.async -----------------------------------------------------------------------------------
 
@@ -228,4 +223,4 @@ CP_ASYNC: dict[str, CopyInstruction] = {
     "ca": _cp_async("ca", (4, 8, 16)),
     "cg": _cp_async("cg", (16,)),
 }
-"""The asynchronous copies, by where they cache: `ca` at all levels, `cg` in L2 only."""
+"""The instructions of cp.async, by cache operator: `ca` caches at all levels, `cg` in L2 only."""

@@ -1,4 +1,4 @@
-"""The products of matrices on tensor cores, of warps and of warp groups, by name."""
+"""The MMA instructions of tensor cores, of warps and of warp groups, by name."""
 
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import MMA_SYNC, MmaInstruction
@@ -6,12 +6,12 @@ from hidet.errors import ScheduleError
 
 
 def find_product(name: str) -> MmaInstruction | None:
-    """Return what configs name as their instruction: `m16n8k16_f16_f32`, `m64n256k16_f16_f32`."""
+    """Return the names of instructions in configs: `m16n8k16_f16_f32`, `m64n256k16_f16_f32`."""
     return MMA_SYNC.get(name) or WGMMA.get(name)
 
 
 def product_named(name: str) -> MmaInstruction:
-    """Return an instruction of tensor cores by its name.
+    """Return an MMA instruction by its name.
 
     Raises:
         ScheduleError: there is none.

@@ -1,4 +1,4 @@
-"""Building the kernels of a program: side by side, each distinct one once, or out of the cache."""
+"""Builds the kernels of a program in parallel, or loads them from the cache."""
 
 import atexit
 import gc
@@ -19,7 +19,7 @@ from hidet.escape import file_name
 
 
 class ProgressBar(tqdm):  # pyright: ignore[reportMissingTypeArgument]
-    """A bar without tqdm's own thread, which would stay for as long as the process lives."""
+    """A bar without tqdm's monitor thread, which would run until the process ends."""
 
     monitor_interval = 0
 
@@ -34,28 +34,25 @@ def build_kernels(
     progress: bool | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> dict[str, Path]:
-    """Build files of kernels.
+    """Build source files of kernels; return the path of each binary.
 
-    The entry of a kernel in the cache holds the binary, the source, and as metadata the compiler's
-    log and report.
+    Equal sources are built once. The entry of a binary in the cache also has the source, and as
+    metadata the compiler's log and report.
 
     Args:
-        sources: the text of each file, by a name for messages, as a rule that of its kernel.
+        sources: the source of each file, by a name for messages, usually that of its kernel.
         toolchain: the compiler.
-        cache: where binaries are looked for and go to.
-        symbols: by name, the function that the binary must define.
-        workers: how many compilers run side by side; None: one for each core.
+        cache: the cache.
+        symbols: the function that each binary must define.
+        workers: the number of parallel compilers; None: one per core.
         progress: whether to show a progress bar; None: on a terminal.
-        time_limit: the seconds that each compiler may take.
-
-    Returns:
-        The path of the binary, by name.
+        time_limit: the time limit of each compiler in seconds.
 
     Raises:
         CompilerNotFoundError: there is no compiler, whose version is part of all keys.
-        CompilationError: the compiler failed, took too long, or wrote something else than the
-            binary; the error names the kernel. What had not begun by then is not begun.
-        CacheError: the binaries can be stored nowhere.
+        CompilationError: the compiler failed, took too long, or wrote an invalid binary; the error
+            names the kernel. No further compilers are started.
+        CacheError: the binaries cannot be stored.
     """
     fingerprint = toolchain.fingerprint()
     keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
@@ -78,7 +75,7 @@ def build_kernels(
 def find_binary(
     cache: ArtifactCache, key: str, toolchain: Toolchain, symbol: str | None
 ) -> Path | None:
-    """Give the path of a binary in the cache, or None where it has to be built."""
+    """Return the path of a binary in the cache, or None."""
     name = _binary_name(toolchain)
 
     def check(entry: Entry) -> None:
@@ -95,7 +92,7 @@ def find_binary(
 
 
 PROGRESS = {"auto": None, "on": True, "off": False}
-"""The values of the option `progress`: whether bars are shown; None is on a terminal only."""
+"""Whether bars are shown, by value of the option `progress`; None: on a terminal only."""
 
 
 def _run_all(
@@ -104,7 +101,7 @@ def _run_all(
     progress: bool | None,
     processes: Processes,
 ) -> dict[str, Path]:
-    """Run jobs side by side under a progress bar; after an error, end them and begin no more."""
+    """Run jobs in parallel with a progress bar; after an error, no further ones are started."""
     if not jobs:
         return {}
     bar = ProgressBar(
@@ -122,12 +119,12 @@ def _run_all(
             results[futures[future]] = future.result()
             bar.update()
     except HidetError:
-        raise  # what has begun may be of use later
-    except BaseException as error:  # nobody waits until compilers are done
+        raise  # running jobs complete, and are cached
+    except BaseException as error:
         processes.end()
         if isinstance(error, KeyboardInterrupt):
-            # The process ends next, as a rule. Python would look through all objects for cycles by
-            # then, which takes it a second: torch's compiler makes half a million objects.
+            # Usually the process exits next. The final garbage collection would take a second, as
+            # torch's compiler creates half a million objects.
             atexit.register(gc.freeze)
         raise
     finally:
@@ -153,7 +150,7 @@ class _Job:
     processes: Processes
 
     def build(self) -> Path:
-        """Build it, unless another process has done so meanwhile; give the binary."""
+        """Build the file, unless another process has done so meanwhile; return the binary."""
         toolchain = self.toolchain
         with self.cache.building(self.key, give_up=lambda: self.processes.is_ended):
             binary = find_binary(self.cache, self.key, toolchain, self.symbol)
@@ -167,17 +164,17 @@ class _Job:
                     log=error.log,
                     source_path=error.source_path,
                     hint=error.hint,
-                ) from None  # it says all that the first one did
+                ) from None  # repeats the first one
             except OSError as error:
                 raise CompilationError(
                     f"kernel '{self.name}': the files of {toolchain.name} cannot be written: "
                     f"{error}",
                     log="",
-                    hint="make room for temporary files, or set TMPDIR to a folder that has some",
+                    hint="free space for temporary files, or set TMPDIR to another folder",
                 ) from error
 
     def _compile(self) -> Path:
-        """Compile it and store it; give the binary."""
+        """Compile and store the file; return the binary."""
         toolchain = self.toolchain
         with temporary_folder() as folder:
             output = folder / f"{file_name(self.name)}{toolchain.suffix}"
@@ -190,10 +187,10 @@ class _Job:
                     raise BadObjectError(f"it cannot be loaded: {reason}")
             except BadObjectError as error:
                 raise CompilationError(
-                    f"{toolchain.name} ended well, but what it wrote cannot be used: {error}",
+                    f"{toolchain.name} succeeded, but its output is invalid: {error}",
                     log=report.log,
-                    hint=f"see whether '{' '.join(toolchain.command)}' is the compiler that it "
-                    "should be, and whether there is room in the folder of temporary files",
+                    hint=f"check that '{' '.join(toolchain.command)}' is the intended compiler, "
+                    "and that there is space for temporary files",
                 ) from error
         meta = {"name": self.name, "compiler": toolchain.name, "target": toolchain.target}
         files: dict[str, Path | bytes] = {

@@ -1,8 +1,7 @@
-"""Looks into what compilers make: whether it is complete, and what it defines.
+"""Validates ELF files, such as shared libraries and cubins (System V ABI, chapters 4 and 5).
 
-Shared libraries and cubins are ELF files (System V ABI, chapters 4 and 5). A loader that gets half
-of one may end the process (SIGBUS), and one without the kernel fails at every call; so a binary is
-looked at before it is kept, and when it comes out of the cache.
+Loading a truncated binary may crash the process (SIGBUS), and one without the kernel fails at every
+call; so a binary is validated before it is stored, and when it is read from the cache.
 """
 
 import struct
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
-"""The numbers of machines (e_machine) by their names."""
+"""The values of e_machine, by name."""
 
 _HEADER = struct.Struct("<4sBB10xHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
@@ -24,7 +23,7 @@ _UNDEFINED = 0  # the section of a symbol that is defined elsewhere
 
 
 class BadObjectError(Exception):
-    """A binary is not what it should be; the text says why."""
+    """A binary is invalid."""
 
 
 class _Section(NamedTuple):
@@ -42,7 +41,7 @@ class _Section(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """Where a table of the file is: its records, each of the layout."""
+    """The location of a table of records in the file."""
 
     layout: struct.Struct
     offset: int
@@ -50,10 +49,10 @@ class _Table:
     stride: int
 
     def rows(self, data: bytes) -> Iterator[tuple[int, ...]]:
-        """Give the records; they are in the file, or it is cut."""
+        """Yield the records."""
         end = self.offset + self.count * self.stride
         if self.stride < self.layout.size or end > len(data):
-            raise BadObjectError(f"it is cut: a table ends at byte {end} of {len(data)}")
+            raise BadObjectError(f"it is truncated: a table ends at byte {end} of {len(data)}")
         for number in range(self.count):
             yield self.layout.unpack_from(data, self.offset + number * self.stride)
 
@@ -63,17 +62,17 @@ def check_object(data: bytes, machine: str, symbol: str | None) -> None:
 
     Args:
         data: the binary.
-        machine: what it is for, one of `MACHINES`; others are not compared.
-        symbol: the name of the function; None: any binary will do.
+        machine: the machine, one of `MACHINES`; others are not compared.
+        symbol: the name of the function; None: not checked.
 
     Raises:
-        BadObjectError: it is not, or does not.
+        BadObjectError: the check fails.
     """
     if len(data) < _HEADER.size:
         raise BadObjectError(f"it has {len(data)} bytes only")
     magic, width, order, _, number, *rest = _HEADER.unpack_from(data)
     if (magic, width, order) != (b"\x7fELF", _CLASS_64, _LITTLE_ENDIAN):
-        raise BadObjectError("it is no ELF file of 64 bits")
+        raise BadObjectError("it is not an ELF file of 64 bits")
     if number != MACHINES.get(machine, number):
         raise BadObjectError(f"it is for machine {number}, not {MACHINES[machine]} ({machine})")
     _, _, segments_at, sections_at, _, _, *shape = rest
@@ -93,11 +92,11 @@ def check_object(data: bytes, machine: str, symbol: str | None) -> None:
 
 def _require(data: bytes, offset: int, size: int) -> None:
     if offset + size > len(data):
-        raise BadObjectError(f"it is cut: it has {len(data)} bytes, not {offset + size}")
+        raise BadObjectError(f"it is truncated: it has {len(data)} bytes, not {offset + size}")
 
 
 def _defined(data: bytes, sections: list[_Section]) -> Iterator[bytes]:
-    """Give the names of the symbols that a binary defines."""
+    """Yield the names of the defined symbols."""
     for section in sections:
         if section.type not in (_SYMBOLS, _DYNAMIC_SYMBOLS) or section.link >= len(sections):
             continue

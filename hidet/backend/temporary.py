@@ -1,7 +1,7 @@
-"""Temporary folders, which do not outlive the processes that made them for long.
+"""Temporary folders, which are removed even if the process that created them is killed.
 
-Who makes one holds a lock of it, which the system ends with the process, however that ends. So a
-folder without a lock was left by a process that has been killed, and anybody may remove it.
+The creator holds a lock of the folder, which the kernel releases when the process dies. So any
+process may remove folders that are not locked.
 """
 
 import fcntl
@@ -15,17 +15,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PREFIX = "hidet-temporary-"
-"""How the names of the folders begin."""
+"""The prefix of the names of the folders."""
 
 YOUNG_SECONDS = 60.0
-"""A folder of this age is left alone: its lock may be about to be taken."""
+"""Younger folders are not removed, as their lock may be about to be taken."""
 
 
 def make_folder() -> tuple[Path, int]:
-    """Make a folder; give it with a descriptor that holds its lock until it is closed.
+    """Create a folder; return it with a descriptor that holds its lock until it is closed.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: it cannot be created.
     """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -35,10 +35,10 @@ def make_folder() -> tuple[Path, int]:
 
 @contextmanager
 def temporary_folder() -> Generator[Path]:
-    """Give a folder that is there inside of a `with` block.
+    """Create a folder for a `with` block.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: it cannot be created.
     """
     folder, descriptor = make_folder()
     try:
@@ -49,30 +49,30 @@ def temporary_folder() -> Generator[Path]:
 
 
 def sweep() -> None:
-    """Remove the folders that processes of this user left when they were killed."""
+    """Remove the folders of killed processes of this user."""
     limit = time.time() - YOUNG_SECONDS
     with os.scandir(tempfile.gettempdir()) as found:
         candidates = [entry.path for entry in found if entry.name.startswith(PREFIX)]
     for path in candidates:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except OSError:  # gone, of another user, or no folder
+        except OSError:  # gone, of another user, or not a folder
             continue
         try:
             status = os.fstat(descriptor)
             if status.st_uid == os.geteuid() and status.st_mtime < limit:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 remove_tree(Path(path))
-        except BlockingIOError:  # somebody is at work in it
+        except BlockingIOError:  # in use
             continue
         finally:
             os.close(descriptor)
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder, or whatever is there; others may remove it at the same time.
+    """Remove a folder or a file, which other processes may be removing too.
 
-    Folders in it are moved to its top before they are emptied, so that it may be of any depth.
+    Subfolders are moved to the top before they are emptied, so that any depth is supported.
 
     Raises:
         OSError: a part of it cannot be removed.
@@ -91,12 +91,12 @@ def remove_tree(path: Path) -> None:
                 folder.rmdir()
         path.rmdir()
     except FileNotFoundError:
-        if path.exists():  # the others were faster at one of its files: look again
+        if path.exists():  # another process has removed one of its files
             remove_tree(path)
 
 
 def _empty(folder: Path, top: Path) -> list[Path]:
-    """Remove the files of a folder; give its folders, which are in `top` afterwards."""
+    """Remove the files of a folder; return its subfolders, moved to `top`."""
     moved: list[Path] = []
     with os.scandir(folder) as found:
         entries = list(found)

@@ -1,17 +1,17 @@
-"""The compile driver: from a program of the graph dialect, or a script, to something that runs.
+"""The compile driver: compiles programs of the graph dialect, and script modules.
 
     compile_graph(module, device=torch.device("cuda", 0)).run(inputs, constants)
     build_ir_module(script_module.ir_module())(a, b, c)
 
-- `compiler`: out of the cache, or else through the compiler;
-- `options`, `target`: what is compiled for what;
-- `programs`: the cache of whole programs, which makes a warm start run no pass;
+- `compiler`: loads a program from the cache, or compiles it;
+- `options`, `target`: the options and the target of a compilation;
+- `programs`: the cache of whole programs, so that a warm start runs no pass;
 - `compilation`: the stages of a cold start;
-- `tuning`, `candidates`: the tuner's place among the passes, and what builds its candidates;
-- `passes`: runs the pipeline, with times, dumps, and errors that say where;
-- `dump`: what `HIDET_DUMP` writes;
-- `script`: functions of scripts, which run on the host and launch kernels: `script_arguments` are
-  checked, `host_code` makes a function of Python of the host's IR, which calls `kernel_launch`.
+- `tuning`, `candidates`: the tuner as a pass, and the builder of its candidates;
+- `passes`: runs the pipeline, with times, dumps and located errors;
+- `dump`: `HIDET_DUMP`;
+- `script`: script functions, which run on the host and launch kernels: `script_arguments` checks
+  arguments, `host_code` translates host IR to Python, which calls `kernel_launch`.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = ["CompileOptions", "build_ir_module", "compile_graph"]
 
 def build_ir_module(ir_module: IRModule) -> CompiledModule:
     """Build the kernels of a script module, `m.ir_module()`; see `hidet.driver.script`."""
-    # The compiler, which graphs out of the cache do without.
+    # Imports the compiler, which cached graphs do not need.
     from hidet.driver.script import build_ir_module as build
 
     return build(ir_module)
 
 
 def __getattr__(name: str) -> Any:
-    """Load what needs torch when it is asked for: the workers of the tuner do without."""
+    """Import modules that need torch lazily: the tuner's workers run without it."""
     if name == "compile_graph":
         from hidet.driver.compiler import compile_graph
 

@@ -1,4 +1,4 @@
-"""Builds the candidates of the tuner: lowers them side by side, compiles several in a run."""
+"""Builds the candidates of the tuner: lowers them in parallel, and compiles them in batches."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -22,26 +22,26 @@ LOWER_SECONDS = 120.0
 """A candidate that takes longer to lower is rejected."""
 
 MOST_IN_A_RUN = 8
-"""So many candidates share a run of the compiler at most: what it takes to begin counts once."""
+"""The maximal number of candidates per run of the compiler, whose start-up they share."""
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A candidate before it is compiled: its plan without keys of binaries, and its source."""
+    """A lowered candidate: its plan without keys of binaries, and its source."""
 
     plan: Plan
     source: str
 
 
 class CandidateBuilder(ExitStack):
-    """Lowers candidates in processes of their own and compiles them, on all cores.
+    """Lowers candidates in worker processes and compiles them, on all cores.
 
     Args:
-        arch: the machine that kernels are for.
+        arch: the target architecture.
         toolchain: the compiler.
-        store: the cache, which gets the binaries.
-        workers: how many processes run side by side; None: one for each core.
-        time_limit: the seconds that a run of the compiler may take.
+        store: the cache, which receives the binaries.
+        workers: the number of processes; None: one per core.
+        time_limit: the time limit of a run of the compiler in seconds.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CandidateBuilder(ExitStack):
         return [found[number] for number in range(len(candidates))]
 
     def _compile(self, batch: dict[int, Lowered]) -> dict[int, Built]:
-        """Compile candidates in one run; where it fails, each by itself, to find the culprit."""
+        """Compile candidates in one run; if it fails, separately, to find out which ones fail."""
         source = "\n".join(each.source for each in batch.values())
         try:
             path = build_kernels(
@@ -111,12 +111,9 @@ class CandidateBuilder(ExitStack):
             alone = [self._compile({number: each}) for number, each in batch.items()]
             return dict(chain.from_iterable(each.items() for each in alone))
         key = artifact_key(source, self._toolchain.fingerprint())
-        return {
-            number: {"plan": _with_key(each.plan, key).to_json(), "artifacts": {key: str(path)}}
-            for number, each in batch.items()
-        }
-
-
-def _with_key(plan: Plan, key: str) -> Plan:
-    """Return a plan all of whose kernels are in one binary."""
-    return replace(plan, kernels=tuple(replace(k, artifact_key=key) for k in plan.kernels))
+        built: dict[int, Built] = {}
+        for number, each in batch.items():
+            kernels = tuple(replace(kernel, artifact_key=key) for kernel in each.plan.kernels)
+            plan = replace(each.plan, kernels=kernels)
+            built[number] = {"plan": plan.to_json(), "artifacts": {key: str(path)}}
+        return built

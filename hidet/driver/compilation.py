@@ -1,4 +1,4 @@
-"""A cold start: the stages that make a plan and binaries out of a program."""
+"""The stages of a compilation: from a program to a plan and binaries."""
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -39,11 +39,11 @@ def compile_program(
         text: the same program as text.
         key: its key in the cache, which names its folder in `dump_dir`.
         toolchain: the compiler of the kernels.
-        arch: the machine that schedules are for.
-        store: the cache; it gets the binaries.
+        arch: the target architecture.
+        store: the cache, which receives the binaries.
         options: the options.
-        report: gets the times of the stages and passes.
-        device: where it is going to run, and where the tuner measures.
+        report: receives the times of the stages and passes.
+        device: the device that the tuner measures on.
 
     Raises: see `hidet.driver.compile_graph`.
     """
@@ -83,6 +83,6 @@ def compile_program(
 
 
 def print_sources(module: ModuleOp) -> dict[str, str]:
-    """Print each kernel that has something to do as a file of its own, by its symbol."""
+    """Return the source of each kernel with a nonempty grid, by its symbol."""
     kernels = [op for op in kernels_of(module) if 0 not in op.grid_dims]
     return {op.sym_name.data: print_kernel(op) for op in kernels}

@@ -1,4 +1,4 @@
-"""The way from a program to something that runs: out of the cache, or through the compiler."""
+"""Compiles a program of the graph dialect, or loads it from the cache."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_arch, find_toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
-from hidet.runtime.addresses import FUNCTION, SOURCE
 from hidet.runtime.compiled_graph import CompiledGraph
+from hidet.runtime.snapshots import FUNCTION, SOURCE
 from hidet.runtime.times import CompileTimes
 from hidet.tuning.winners import Winners
 
@@ -28,19 +28,16 @@ if TYPE_CHECKING:
 def compile_graph(
     module: ModuleOp, *, device: torch.device, options: Mapping[str, object] | None = None
 ) -> CompiledGraph:
-    """Compile a program of the graph dialect for a device, or take it from the cache.
+    """Compile a program of the graph dialect for a device, or load it from the cache.
 
     Args:
         module: the program, with the function `@forward`. It may be lowered in place.
-        device: where it is going to run.
-        options: what differs from `hidet.option`, by the names of `CompileOptions`.
-
-    Returns:
-        What runs it; its `report` tells what the stages took.
+        device: the device.
+        options: overrides of `hidet.option`, by the names of `CompileOptions`.
 
     Raises:
-        OptionError: an option does not exist, or the target does not fit the device.
-        PassError: a pass failed. The hint names a file with the program ahead of it.
+        OptionError: an option does not exist, or the target does not match the device.
+        PassError: a pass failed. The hint names a file with the program before the pass.
         LegalityError: a check between two stages failed, with the same hint.
         CompilerNotFoundError: nvcc or g++ is missing.
         CompilationError: nvcc or g++ failed.
@@ -53,15 +50,15 @@ def compile_graph(
         text = str(module)
         arch = find_arch(device, settings)
         store = open_store(settings.cache_dir, settings.cache_size_limit)
-        # What is searched for is found again; what is only looked up may be another one by now.
+        # Winners that are only looked up may have changed, so their state is part of the key.
         winners = Winners(store).state() if settings.search_space == 0 else ""
         key = program_key(text, toolchain, arch, settings, winners)
         programs = ProgramCache(store, toolchain)
-        # Whoever wants to see the passes wants them to run.
+        # A dump needs the passes to run.
         program = programs.load(key) if settings.dump_dir is None else None
     report.cached = program is not None
     if program is None:
-        with report.stage("import"):  # the compiler, which a warm start does without
+        with report.stage("import"):  # the compiler, which a warm start does not need
             from hidet.driver.compilation import compile_program
         program = compile_program(
             module, text, key, toolchain, arch, store, settings, report, str(device)
@@ -76,19 +73,19 @@ def compile_graph(
             report,
             text=text,
             use_cuda_graph=settings.use_cuda_graph,
-            address_library=None if toolchain.target == "cpu" else address_library(store),
+            native=None if toolchain.target == "cpu" else native_library(store),
         )
 
 
 @cache
-def address_library(store: Store) -> Path | None:
-    """Build what compares addresses; where there is no g++, Python does without."""
+def native_library(store: Store) -> Path | None:
+    """Build the native code of `runtime.snapshots`; None, after a warning, without g++."""
     try:
-        sources, symbols = {"addresses": SOURCE.read_text()}, {"addresses": FUNCTION}
-        return build_kernels(sources, Gxx(), store.kernels, symbols=symbols)["addresses"]
+        sources, symbols = {"snapshots": SOURCE.read_text()}, {"snapshots": FUNCTION}
+        return build_kernels(sources, Gxx(), store.kernels, symbols=symbols)["snapshots"]
     except (CompilerNotFoundError, CompilationError) as error:
         warnings.warn(
-            f"without g++, each call looks for moved weights a little slower: {error.what}",
+            f"without g++, each call checks its weights a little slower: {error.what}",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -1,4 +1,4 @@
-"""What goes wrong in the text of a kernel, as the line of the script that it comes from."""
+"""Maps lines of kernel sources in error messages to lines of the script."""
 
 import re
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from hidet.errors import CompilationError
 
 
 def name_line(error: CompilationError, kernels: Sequence[KernelOp]) -> None:
-    """Add the user's line to the error of a compiler, where the compiler names one of the file.
+    """Add the user's line to the error of a compiler, if it names a line of the source.
 
     Args:
-        error: the error; it names the kernel and the file.
-        kernels: those that were compiled, each in a file of its own.
+        error: the error, which names the kernel and the file.
+        kernels: the compiled kernels, each in its own file.
     """
     path = error.source_path
     number = re.search(rf"{re.escape(path)}[:(](\d+)", error.log) if path else None
@@ -29,8 +29,8 @@ def name_line(error: CompilationError, kernels: Sequence[KernelOp]) -> None:
 
 
 def in_script(message: str, kernel: KernelOp) -> str:
-    """Return what a kernel says of "line 8" of its source, with the lines of the script."""
-    if "the assertion does not hold" in message:  # in words of the script's author
+    """Return a message of a kernel with "line 8" of its source replaced by a script's line."""
+    if "the assertion does not hold" in message:  # followed by the script author's own text
         return message
     origins = origins_of(kernel)
 

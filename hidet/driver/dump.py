@@ -1,16 +1,16 @@
-"""What `HIDET_DUMP=dir` writes: the program after every pass, the kernels, the plan.
+"""`HIDET_DUMP=dir`: writes the program after every pass, the kernels, and the plan.
 
-Each program gets a folder of its own, named after its key in the cache:
+Each program has a folder, named after its key in the cache:
 
-    dir/graph_1f0c62ab9d34/00_graph.mlir       what came from the frontend
+    dir/graph_1f0c62ab9d34/00_graph.mlir       the program of the frontend
                            01_raise-attention.mlir, 02_..., ...
                            kernels/<kernel>.cu   and <kernel>.txt, the compiler's report
                            plan.json
 
-A module of scripts gets the same under `script_<key>`: it begins with `00_task.mlir`, has no plan,
-and the reports of the compiler appear when its kernels are compiled, at their first call.
+A script module is dumped to `script_<key>`: it begins with `00_task.mlir`, has no plan, and the
+reports of the compiler appear when its kernels are compiled, at their first call.
 
-The program after any pass can be fed to `hidet-opt`.
+`hidet-opt` reads any of these programs.
 """
 
 import tempfile
@@ -30,7 +30,7 @@ class Dump:
     Args:
         folder: the option `dump_dir`.
         key: the key of the program in the cache.
-        kind: what the program is, "graph" or "script".
+        kind: "graph" or "script".
     """
 
     def __init__(self, folder: Path | None, key: str, kind: str = "graph") -> None:
@@ -39,11 +39,11 @@ class Dump:
         self._number = 0
 
     def first(self, module: ModuleOp) -> None:
-        """Write the program as it is ahead of all passes."""
+        """Write the program before all passes."""
         self.program(self._first, module)
 
     def program(self, name: str, module: ModuleOp) -> None:
-        """Write the program as it is after the pass `name`."""
+        """Write the program after the pass `name`."""
         if self.folder is not None:
             self._write(f"{self._number:02}_{name}.mlir", module_text(module))
             self._number += 1
@@ -54,7 +54,7 @@ class Dump:
             self._write(f"kernels/{file_name(symbol)}.cu", source)
 
     def logs(self, store: Store, keys: Mapping[str, str]) -> None:
-        """Write what the compiler said about kernels, by their keys in the cache."""
+        """Write the compiler's output for kernels, by their keys in the cache."""
         for symbol, key in keys.items():
             if entry := store.kernels.entry(key):
                 self._write(f"kernels/{file_name(symbol)}.txt", str(entry.meta["log"]))
@@ -64,7 +64,7 @@ class Dump:
         self._write("plan.json", text)
 
     def failure(self, pass_name: str, text: str) -> Path:
-        """Write the program that a pass failed on; give the file, which exists in any case."""
+        """Write the program that a pass failed on, with or without a folder; return the file."""
         folder = self.folder or Path(tempfile.mkdtemp(prefix="hidet-failed-"))
         path = folder / f"{self._number:02}_ahead_of_failed_{pass_name}.mlir"
         path.parent.mkdir(parents=True, exist_ok=True)

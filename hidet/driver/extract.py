@@ -1,4 +1,4 @@
-"""Reads the plan of a program off its host functions, as `plan-memory` leaves them."""
+"""Extracts the plan of a program from its host functions, after `plan-memory`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,22 +29,22 @@ from hidet.runtime.specs import Scalar, TensorSpec
 
 
 def extract_plan(module: ModuleOp, *, target: str, artifact_keys: Mapping[str, str]) -> Plan:
-    """Read the plan off a lowered program.
+    """Extract the plan of a lowered program.
 
     Args:
-        module: kernels, `@forward`, and `@prepare` where there is one.
-        target: "cpu" or an architecture of GPUs; the plan keeps it.
-        artifact_keys: for each kernel's symbol the key of its binary in the cache.
+        module: kernels, `@forward`, and possibly `@prepare`.
+        target: "cpu" or an architecture of GPUs.
+        artifact_keys: the key in the cache of the binary of each kernel, by its symbol.
 
     Raises:
-        LegalityError: the host functions are not what `plan-memory` leaves.
-        UnsupportedDtypeError: a tensor at the border has elements that torch cannot hold.
+        LegalityError: the host functions are not in the form that `plan-memory` produces.
+        UnsupportedDtypeError: torch does not have the element type of an input or output.
     """
     return _Extraction(module, artifact_keys).run(target)
 
 
 class _Extraction:
-    """One reading of a program."""
+    """The extraction of one plan."""
 
     def __init__(self, module: ModuleOp, artifact_keys: Mapping[str, str]) -> None:
         self.symbols = SymbolTable(module)
@@ -54,7 +54,7 @@ class _Extraction:
         self.constants: dict[str, TensorSpec] = {}
 
     def run(self, target: str) -> Plan:
-        """Make the plan."""
+        """Return the plan."""
         forward = self._function(FORWARD)
         if forward is None:
             raise LegalityError(f"the program has no host function @{FORWARD}")
@@ -71,7 +71,7 @@ class _Extraction:
             target=target,
             inputs=tuple(specs[:input_count]),
             outputs=tuple(specs[input_count:]),
-            # In the order of their numbers, which is that of the caller's arguments.
+            # In the order of the caller's arguments.
             constants=dict(sorted(self.constants.items(), key=lambda item: _natural(item[0]))),
             kernels=tuple(self.kernels),
             prepare=() if prepare is None else launches[prepare],
@@ -86,7 +86,7 @@ class _Extraction:
         return function if isinstance(function, FuncOp) else None
 
     def _collect_constants(self, host: "_Host") -> None:
-        """Note the weights that the program names."""
+        """Collect the weights of a function."""
         for value, argument in host.arguments.items():
             if argument.space != "constant":
                 continue
@@ -96,7 +96,7 @@ class _Extraction:
                 raise LegalityError(f"constant '{name}' is {self.constants[name]} and {spec}")
 
     def _launches(self, host: "_Host") -> tuple[Launch, ...]:
-        """Read the launches of a function; one without blocks has nothing to do and is left out."""
+        """Return the launches of a function, except those with an empty grid."""
         found: list[tuple[LaunchOp, KernelOp]] = []
         for op in host.function.body.block.ops:
             if isinstance(op, LaunchOp):
@@ -130,7 +130,7 @@ class _Extraction:
         return kernel
 
     def _kernel_number(self, kernel: KernelOp) -> int:
-        """Give the position of a kernel in the plan, which holds each once."""
+        """Return the position of a kernel in the plan, which is added at its first use."""
         symbol = kernel.sym_name.data
         if symbol not in self.numbers:
             self.numbers[symbol] = len(self.kernels)
@@ -149,7 +149,7 @@ class _Extraction:
 
 
 class _Host:
-    """A host function, with what each of its memrefs stands for."""
+    """A host function, with the argument of a plan for each of its memrefs."""
 
     def __init__(self, function: FuncOp) -> None:
         self.function = function
@@ -168,7 +168,7 @@ class _Host:
                 self.arguments[op.result] = _buffer(op)
 
     def passed(self, value: SSAValue) -> Argument | Scalar | TensorMap:
-        """Give what a launch passes for a value."""
+        """Return the argument of a plan for an operand of a launch."""
         match value.owner:
             case arith.ConstantOp() as op:
                 return scalar(op)
@@ -180,7 +180,7 @@ class _Host:
                 return self.argument(value)
 
     def argument(self, value: SSAValue) -> Argument:
-        """Give where a memref lies."""
+        """Return the location of a memref."""
         if value not in self.arguments:
             raise LegalityError(
                 f"a launch in @{self.function.sym_name.data} uses a value that is no buffer, "
@@ -189,7 +189,7 @@ class _Host:
         return self.arguments[value]
 
     def accesses(self, op: LaunchOp, kernel: KernelOp) -> list[Access]:
-        """Tell what a launch touches of the memory that launches write."""
+        """Return the accesses of a launch to memory that launches write."""
         written = set(_written(op, kernel))
         found: list[Access] = []
         for number, value in enumerate(op.arguments):
@@ -206,7 +206,7 @@ class _Host:
         return found
 
     def copies(self) -> Iterator[Copy]:
-        """Read the copies ahead of the launches and at the end of the function."""
+        """Yield the copies before the launches and at the end of the function."""
         when = "ahead"
         for op in self.function.body.block.ops:
             if isinstance(op, LaunchOp):
@@ -219,7 +219,7 @@ class _Host:
 
 
 def _written(op: LaunchOp, kernel: KernelOp) -> Iterator[int]:
-    """Give the positions of the arguments that the kernel writes."""
+    """Yield the positions of the arguments that the kernel writes."""
     for number, value in enumerate(op.arguments):
         if not kernel.is_readonly(number) and not isinstance(value.owner, arith.ConstantOp):
             yield number
@@ -239,5 +239,5 @@ def _attribute(op: FuncOp, name: str) -> int:
 
 
 def _natural(name: str) -> tuple[int, str]:
-    """Order names that end in a number by the number: p2 comes before p10."""
+    """Return a sort key that orders names by the number at their end: p2 before p10."""
     return len(name), name

@@ -1,4 +1,4 @@
-"""What a compiled program depends on beside its text: the compiler itself."""
+"""The fingerprint of the compiler itself, as part of cache keys."""
 
 import hashlib
 import os
@@ -7,20 +7,20 @@ from importlib.metadata import version
 
 import hidet
 
-# Whatever can change the code that comes out.
+# Files that affect the generated code.
 _SUFFIXES = (".py", ".h", ".cuh")
 
 
 @cache
 def source_fingerprint() -> str:
-    """Give a hash of the package's own files and of xDSL's version, read once a process.
+    """Return a hash of the package's own files and of xDSL's version, computed once per process.
 
-    It is the content that counts. Versions would not see what a developer edits, and times of
-    files would not see what git or an archive restores. It takes some 10 ms, for 500 files.
+    It hashes content: versions would miss a developer's edits, and modification times what git or
+    an archive restores. It takes some 10 ms for 500 files.
     """
     package = os.path.dirname(hidet.__file__)
     digest = hashlib.sha256(version("xdsl").encode())
-    # Without objects for paths, which would take longer than the files.
+    # Path objects would take longer than reading the files.
     for folder, folders, names in os.walk(package):
         folders.sort()
         for name in sorted(names):

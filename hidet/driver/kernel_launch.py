@@ -1,4 +1,4 @@
-"""One compiled kernel, loaded on a device and ready to be launched."""
+"""Loads and launches single kernels, those of scripts."""
 
 import ctypes
 import struct
@@ -28,10 +28,10 @@ from hidet.runtime.tensors import POINTER_ALIGNMENT
 
 
 def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | CudaKernel:
-    """Load a kernel out of a file of its own.
+    """Load a kernel from its binary.
 
     Raises:
-        HidetError: it cannot be loaded, or wants more shared memory than there is.
+        HidetError: it cannot be loaded, or needs more shared memory than the GPU has.
     """
     symbol = symbol_of(op.sym_name.data)
     if device.type == "cpu":
@@ -43,12 +43,7 @@ def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | C
 
 
 class Launcher:
-    """Launches a kernel with addresses and numbers: checks the extents, lays out the arguments.
-
-    Args:
-        op: the kernel, lowered.
-        kernel: the same, loaded.
-    """
+    """Launches a kernel: checks the launch configuration, and packs the arguments."""
 
     def __init__(self, op: KernelOp, kernel: CpuKernel | CudaKernel) -> None:
         self._op = op
@@ -59,18 +54,18 @@ class Launcher:
         self._static = op.launch_shape() if not self._dynamic else None
         self._extents = (*op.grid_dims, *op.block_dims)
         self._largest = (*op.max_grid, *op.max_block)
-        self._places = [n for n, extent in enumerate(self._extents) if extent == DYNAMIC]
+        self._open = [n for n, extent in enumerate(self._extents) if extent == DYNAMIC]
         types = [argument.type for argument in op.arguments]
         self._packers = list(map(_packer, types))
-        # The arguments one after the other, then the block.
+        # The arguments, then the extents of the block.
         sizes = [MAP_BYTES if isinstance(kind, TensorMapType) else WORD for kind in types]
         self._offsets = list(accumulate(sizes, initial=0))
 
     def __call__(self, *values: Any) -> None:
-        """Launch the kernel: the extents that it leaves open, then the arguments.
+        """Launch the kernel with its dynamic extents, followed by the arguments.
 
         Raises:
-            HidetError: an extent or an address is not possible, or the launch failed.
+            HidetError: an extent or an address is invalid, or the launch failed.
         """
         extents, arguments = values[: self._dynamic], values[self._dynamic :]
         grid, block = self._static or self._shape(extents)
@@ -89,12 +84,12 @@ class Launcher:
             raise
 
     def _shape(self, extents: tuple[int | float, ...]) -> tuple[Extents, Extents]:
-        """Return grid and block; what is not possible is refused."""
+        """Return grid and block, checked."""
         shape = list(self._extents)
-        for place, extent in zip(self._places, extents, strict=True):
-            shape[place] = number = int(extent)
-            if not 0 <= number <= self._largest[place]:
-                raise self._refusal(extents)
+        for position, extent in zip(self._open, extents, strict=True):
+            shape[position] = number = int(extent)
+            if not 0 <= number <= self._largest[position]:
+                raise self._invalid(extents)
         x, y, z, block_x, block_y, block_z = shape
         threads = block_x * block_y * block_z
         if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
@@ -105,8 +100,8 @@ class Launcher:
             )
         return (x, y, z), (block_x, block_y, block_z)
 
-    def _refusal(self, extents: tuple[int | float, ...]) -> HidetError:
-        """Return the error about extents of which one is not possible."""
+    def _invalid(self, extents: tuple[int | float, ...]) -> HidetError:
+        """Return the error for invalid extents."""
         grid, block = self._op.launch_shape([int(extent) for extent in extents])
         of_block = all(0 <= one <= most for one, most in zip(grid, self._op.max_grid, strict=True))
         what, shape, largest = ("grid", grid, self._op.max_grid)
@@ -120,14 +115,14 @@ class Launcher:
 
 
 def _packer(kind: Attribute) -> Callable[[Any], bytes]:
-    """Return what makes an argument the bytes that its parameter reads."""
+    """Return a function that packs an argument of a type into bytes."""
     if isinstance(kind, TensorMapType):
         return bytes
     return _address if isinstance(kind, MemRefType) else packer_of(kind)
 
 
 def _address(value: int | float) -> bytes:
-    """Return an address, of which kernels take for granted that vectors may begin there."""
+    """Pack an address, which kernels assume to be aligned."""
     address = int(value)
     if address % POINTER_ALIGNMENT:
         raise HidetError(

@@ -1,4 +1,7 @@
-"""Lowers candidates of the tuner: `python -m hidet.driver.lowering_worker`, without torch."""
+"""A worker that lowers candidates of the tuner: `python -m hidet.driver.lowering_worker`.
+
+It does not import torch.
+"""
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.parser import Parser
@@ -20,13 +23,13 @@ def lower(request: Message) -> Message:
 
     Args:
         request: the text of the `program`, the `config` of its fusion, the `arch`, and a `number`
-            that sets the names of its kernels apart from those of others.
+            that makes the names of its kernels unique.
 
     Returns:
         The `source` of its kernels, and its `plan`, without the keys of binaries.
 
     Raises:
-        HidetError: it cannot be lowered, or not for this machine.
+        HidetError: it cannot be lowered, or not for this architecture.
     """
     context = make_context()
     module = Parser(context, request["program"]).parse_module()
@@ -50,7 +53,7 @@ def lower(request: Message) -> Message:
 
 
 def _rename(module: ModuleOp, number: int) -> None:
-    """Give kernels names that those of other candidates do not have."""
+    """Make the names of kernels unique among candidates."""
     for op in module.walk():
         if isinstance(op, LaunchOp):
             op.kernel = SymbolRefAttr(f"{op.kernel.string_value()}_{number}")

@@ -1,4 +1,4 @@
-"""What the driver is told, read at once from the public options."""
+"""The options of a compilation, read from the public options."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -12,7 +12,7 @@ from hidet.pass_options import PassOptions
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """The options of one compilation, by their names in `hidet.option`, which says what they are.
+    """The options of one compilation, by their names in `hidet.option`, which documents them.
 
     Attributes:
         use_cuda_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
@@ -34,7 +34,7 @@ class CompileOptions:
     use_cuda_graph: bool = True
 
     def for_passes(self, arch: str = PassOptions.arch) -> PassOptions:
-        """Return what passes are told: the options of the same names, for kernels of a machine."""
+        """Return the options of passes: those of the same names, and the architecture."""
         names = {field.name for field in fields(PassOptions)} & set(vars(self)) - {"arch"}
         known = {name: getattr(self, name) for name in names}
         return PassOptions(arch=arch, verify=self.verify_level, **known)
@@ -44,8 +44,7 @@ class CompileOptions:
         """Read `hidet.option`, with some values changed.
 
         Raises:
-            OptionError: `changes` names an option that does not exist here, or gives it a value
-                that it cannot take.
+            OptionError: `changes` has an unknown option, or an invalid value.
         """
         changes = dict(changes or {})
         names = {field.name for field in fields(CompileOptions)}

@@ -1,4 +1,4 @@
-"""Runs passes on a program: with times, with dumps, and with errors that can be replayed."""
+"""Runs passes on a program, with times, dumps, and reproducers of failures."""
 
 from collections.abc import Callable, Iterable
 from time import perf_counter
@@ -26,15 +26,15 @@ def lower(
 ) -> None:
     """Lower a program in place.
 
-    Where a pass fails, the program as it was ahead of the pass is written to a file, which the
-    error's hint names together with the command that repeats the failure.
+    If a pass fails, the program before the pass is written to a file; the error's hint names it,
+    and the command that reproduces the failure.
 
     Args:
         module: the program.
         passes: the passes, in order.
-        dump: gets the program after every pass.
-        report: gets the time of every pass.
-        again: makes the program anew, as it is ahead of all passes.
+        dump: receives the program after every pass.
+        report: receives the time of every pass.
+        again: returns a new copy of the program before all passes.
         verify: whether the program is verified after every pass.
 
     Raises:
@@ -53,8 +53,8 @@ def lower(
                     if verify:
                         module.verify()
             except HidetError as error:
-                # By running the passes before it once more nothing has to be kept for this case;
-                # the pass itself may have left the program half rewritten.
+                # The pass may have left the program partially rewritten, so the passes before it
+                # run again.
                 replayed = again()
                 for earlier in done:
                     earlier.apply(context, replayed)

@@ -1,4 +1,4 @@
-"""Types and constants of the IR as plans have them."""
+"""Converts types and constants of the IR to those of plans."""
 
 import struct
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ def dtype_name(kind: Attribute) -> DtypeName:
     """Return the name of an element type.
 
     Raises:
-        UnsupportedDtypeError: torch has no tensors of it.
+        UnsupportedDtypeError: torch has no such data type.
     """
     name = str(kind)
     if name not in ITEM_SIZES:
@@ -31,17 +31,17 @@ def tensor_spec(kind: Attribute) -> TensorSpec:
     """Return shape and element type of a memref.
 
     Raises:
-        LegalityError: it is none.
-        UnsupportedDtypeError: torch has no tensors of its elements.
+        LegalityError: it is not a memref.
+        UnsupportedDtypeError: torch has no such data type.
     """
     if not isinstance(kind, MemRefType):
-        raise LegalityError(f"a host function passes {kind}, which is no memref")
+        raise LegalityError(f"a host function passes {kind}, which is not a memref")
     memref = cast("MemRefType[Attribute]", kind)
     return TensorSpec(memref.get_shape(), dtype_name(memref.element_type))
 
 
 def tensor_map_spec(kind: TensorMapType, strides: Sequence[int]) -> TensorMapSpec:
-    """Return what a tensor map says of a tensor with these strides, in elements."""
+    """Return the parameters of a tensor map for a tensor with these strides, in elements."""
     return TensorMapSpec(
         dtype=dtype_name(kind.tensor.get_element_type()),
         shape=kind.tensor.get_shape(),
@@ -53,36 +53,28 @@ def tensor_map_spec(kind: TensorMapType, strides: Sequence[int]) -> TensorMapSpe
 
 
 def scalar(op: arith.ConstantOp) -> Scalar:
-    """Return a constant as what a kernel gets by value.
+    """Return a constant as a scalar argument.
 
     Raises:
-        LegalityError: it is no number of a type that kernels get.
+        LegalityError: it is not a number of a supported type.
     """
     kind, value = op.result.type, op.value
     if isinstance(value, IntegerAttr | FloatAttr) and str(kind) in ITEM_SIZES:
         data = packer_of(kind)(value.value.data)
         return Scalar(dtype_name(kind), int.from_bytes(data, "little"))
-    raise LegalityError(f"a launch passes the constant {value}, which is no number")
-
-
-# Numbers as kernels get them by value.
+    raise LegalityError(f"a launch passes the constant {value}, which is not a number")
 
 
 def packer_of(kind: Attribute) -> Callable[[int | float], bytes]:
-    """Return what makes a number of a type a word, in whose lower bytes it is."""
+    """Return a function that packs a number of a type into the low bytes of a word."""
     if isinstance(kind, IntegerType):
         mask = (1 << kind.bitwidth) - 1
         return lambda value: (int(value) & mask).to_bytes(WORD, "little")
     return _FLOATS[str(kind)]
 
 
-def _float32(value: int | float) -> bytes:
-    """Round to float32; what is too large becomes infinite."""
-    return struct.pack("<f4x", c_float(value).value)
-
-
 def _short(dtype: str, value: int | float) -> bytes:
-    """Round to a type of torch with 16 bits; torch is loaded for such numbers only."""
+    """Round to a 16-bit type by torch, which is imported lazily."""
     import torch
 
     bits = int(torch.tensor(value, dtype=getattr(torch, dtype)).view(torch.int16)) & 0xFFFF
@@ -91,7 +83,7 @@ def _short(dtype: str, value: int | float) -> bytes:
 
 _FLOATS: dict[str, Callable[[int | float], bytes]] = {
     "f64": struct.Struct("<d").pack,
-    "f32": _float32,
+    "f32": lambda value: struct.pack("<f4x", c_float(value).value),  # overflow gives infinity
     "f16": partial(_short, "float16"),
     "bf16": partial(_short, "bfloat16"),
 }

@@ -1,4 +1,4 @@
-"""Compiled graphs away from the cache: their binaries, to be kept in files and loaded again."""
+"""Binaries of compiled graphs outside of the cache, as saved graphs contain them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hidet.backend.cache import open_store
 from hidet.backend.cache.seal import sealing_key
 from hidet.backend.temporary import temporary_folder
 from hidet.backend.toolchains.gxx import cpu_description
-from hidet.driver.compiler import address_library
+from hidet.driver.compiler import native_library
 from hidet.driver.options import CompileOptions
 from hidet.driver.target import find_target, find_toolchain
 from hidet.errors import CacheError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def own_key() -> bytes:
-    """Return the key that seals this user's files.
+    """Return the key of the seals of this user's files.
 
     Raises:
         CacheError: the cache cannot be used.
@@ -34,7 +34,7 @@ def own_key() -> bytes:
 
 
 def machine_of(device: torch.device) -> str:
-    """Return what kernels for a device are for: an architecture, or a hash of the processor."""
+    """Return the architecture of a GPU, or a hash of the processor."""
     target = find_target(device, CompileOptions.current())
     if target != "cpu":
         return target
@@ -45,7 +45,7 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
     """Return the binaries of a compiled graph, by their keys.
 
     Raises:
-        CacheError: they are not in the cache any more.
+        CacheError: they are no longer in the cache.
     """
     options = CompileOptions.current()
     store = open_store(options.cache_dir, options.cache_size_limit)
@@ -55,8 +55,8 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
         key = kernel.artifact_key
         path = find_binary(store.kernels, key, toolchain, toolchain.entry(kernel.symbol))
         if path is None:
-            what = f"the binary of kernel '{kernel.symbol}' is not in the cache any more"
-            raise CacheError(what, hint="compile the graph once more, and save it then")
+            what = f"the binary of kernel '{kernel.symbol}' is no longer in the cache"
+            raise CacheError(what, hint="compile the graph again before saving it")
         binaries[key] = path.read_bytes()
     return binaries
 
@@ -64,13 +64,13 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
 def load_binaries(
     plan: Plan, binaries: Mapping[str, memoryview], device: torch.device
 ) -> CompiledGraph:
-    """Return what runs a plan with these binaries, by their keys."""
+    """Return the compiled graph of a plan with these binaries, by their keys."""
     options = CompileOptions.current()
     library = None
     if plan.target != "cpu":
-        library = address_library(open_store(options.cache_dir, options.cache_size_limit))
+        library = native_library(open_store(options.cache_dir, options.cache_size_limit))
     with temporary_folder() as folder:
         paths = {key: folder / f"{n}.so" for n, key in enumerate(binaries)}
         for key, path in paths.items():
             path.write_bytes(binaries[key])
-        return CompiledGraph(plan, paths, device, address_library=library)
+        return CompiledGraph(plan, paths, device, native=library)

@@ -1,7 +1,7 @@
-"""The cache of whole programs: from the text of a graph to its plan and its binaries.
+"""The cache of whole programs: maps the text of a graph to its plan and binaries.
 
-This is the second level of the cache. The first one holds binaries by their source; an entry here
-refers to them by key. A program that is found is loaded without any part of the compiler.
+This is the second level of the cache. The first one maps sources to binaries; an entry here refers
+to them by key. A cached program is loaded without the compiler.
 """
 
 import hashlib
@@ -19,7 +19,6 @@ from hidet.errors import CacheError
 from hidet.runtime.plan import Plan
 
 PLAN_FILE = "plan.json"
-"""The file of an entry that holds the plan."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,12 @@ class Program:
 def program_key(
     text: str, toolchain: Toolchain, arch: Arch, options: CompileOptions, winners: str = ""
 ) -> str:
-    """Give the key of a program in the cache.
+    """Return the key of a program in the cache.
 
-    Everything that decides over the result is in it: the program, the target with the compiler and
-    its options, the machine that schedules are for, this compiler's own source, the options that
-    passes look at, and the state of the tuner's `winners` where these are looked up. Flags of torch
-    that change the program, such as those of TF32, are in its text.
+    It covers everything that determines the result: the program, the target with the compiler and
+    its options, the architecture, this compiler's own source, the options of passes, and the state
+    of the tuner's `winners` if they are looked up. Flags of torch that change the program, such as
+    those of TF32, are in its text.
     """
     told = replace(options.for_passes(str(arch)), verify=False)
     of_passes = f"{told} {options.search_space}"
@@ -50,12 +49,7 @@ def program_key(
 
 
 class ProgramCache:
-    """Programs on disk.
-
-    Args:
-        store: the cache.
-        toolchain: what made the binaries.
-    """
+    """The programs on disk whose binaries are from one toolchain."""
 
     def __init__(self, store: Store, toolchain: Toolchain) -> None:
         self._programs: ArtifactCache = store.programs
@@ -63,7 +57,7 @@ class ProgramCache:
         self._toolchain = toolchain
 
     def load(self, key: str) -> Program | None:
-        """Give a program, or None where it, or one of its binaries, is not there or damaged."""
+        """Return a program, or None if it, or one of its binaries, is missing or damaged."""
         entry = self._programs.entry(key)
         if entry is None:
             return None
@@ -86,6 +80,6 @@ class ProgramCache:
         return Program(plan, artifacts)
 
     def save(self, key: str, plan: Plan) -> None:
-        """Keep a plan, whose binaries are in the cache already."""
+        """Store a plan, whose binaries are in the cache already."""
         meta = {"target": plan.target, "kernels": len(plan.kernels)}
         self._programs.put(key, {PLAN_FILE: plan.to_json().encode()}, meta)

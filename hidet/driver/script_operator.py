@@ -24,7 +24,7 @@ from torch.library import Library
 from hidet.dialects.cuda.names import is_identifier, symbol_of
 from hidet.driver.script_keys import function_of
 from hidet.foreign import HoldsTensor, plain
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
 
@@ -38,8 +38,8 @@ Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportP
 """An operator of torch."""
 
 _LIBRARY = Library(NAMESPACE, "FRAGMENT")
-_LOCK = FAMILY.lock()
-# Operators, as in torch's own registry, live as long as the process, and their functions with them.
+_LOCK = FORK_HANDLERS.lock()
+# A registry, as torch's own: an operator lives as long as the process, and its kernel with it.
 _FUNCTIONS: dict[Operator, CompiledFunction] = {}
 _OPERATORS: dict[str, Operator] = {}
 # Names that arguments cannot have in a schema, or in the code of an FX graph.

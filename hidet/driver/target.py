@@ -1,4 +1,4 @@
-"""Which machine a program is compiled for."""
+"""The target that a program is compiled for."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -12,13 +12,13 @@ from hidet.errors import OptionError
 
 
 def find_target(device: torch.device, options: CompileOptions) -> str:
-    """Give "cpu", or the architecture of a GPU: what the options say, else the device's own.
+    """Return "cpu", or an architecture of GPUs: that of the options, else the device's own.
 
-    From compute capability 9.0 on, architectures have instructions of their own, which only the
-    variant with an "a" may use (sm_90a; CUDA C++ Programming Guide, compute capabilities).
+    From compute capability 9.0 on, architecture-specific instructions need the variant with an "a"
+    (sm_90a; CUDA C++ Programming Guide, compute capabilities).
 
     Raises:
-        OptionError: the option `target` contradicts the device, or it is of another kind.
+        OptionError: the option `target` contradicts the device, or the device is not supported.
     """
     kind = device.type if options.target == "auto" else options.target
     if device.type not in ("cpu", "cuda") or kind != device.type:
@@ -35,12 +35,12 @@ def find_target(device: torch.device, options: CompileOptions) -> str:
 
 
 def find_arch(device: torch.device, options: CompileOptions) -> Arch:
-    """Give what schedules may count on: what is known of the target, and what the device says.
+    """Return the architecture that schedules are for, with the properties of the device.
 
-    A device is asked where programs are for it, not for an architecture that an option names.
+    These are queried only if no option names an architecture.
 
     Raises:
-        OptionError: as `find_target`; or the architecture is not known.
+        OptionError: as `find_target`; or the architecture is unknown.
     """
     arch = Arch.parse(find_target(device, options))
     if arch.is_cpu or options.arch != "auto":
@@ -50,10 +50,10 @@ def find_arch(device: torch.device, options: CompileOptions) -> Arch:
 
 
 def find_toolchain(device: torch.device, options: CompileOptions) -> Toolchain:
-    """Give the compiler of kernels for a device.
+    """Return the compiler of kernels for a device.
 
     Raises:
-        OptionError: as `find_target`; or strict kernels are wanted for a GPU.
+        OptionError: as `find_target`; or the option `strict` is set for a GPU.
     """
     target = find_target(device, options)
     if target == "cpu":

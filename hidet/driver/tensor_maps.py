@@ -1,4 +1,4 @@
-"""Tensor maps: what a launch passes for a tensor that TMA moves boxes of."""
+"""Tensor map arguments of scripts, for TMA."""
 
 import torch
 
@@ -11,16 +11,11 @@ from hidet.runtime.specs import TensorMapSpec
 from hidet.runtime.tensor_maps import encode_for_cpu, encode_for_gpu
 
 MAX_KEPT = 64
-"""So many maps of a parameter are kept; a program rarely has more tensors for it."""
+"""The capacity of the cache of a parameter; a program rarely passes more tensors for it."""
 
 
 class TensorMaps:
-    """Encodes the tensor maps of one parameter, and keeps them by address and strides.
-
-    Args:
-        what: the parameter, for messages.
-        kind: its type.
-    """
+    """Encodes the tensor maps of one parameter, with a cache by address and strides."""
 
     def __init__(self, what: str, kind: TensorMapType) -> None:
         self._what = what
@@ -29,12 +24,10 @@ class TensorMaps:
         self._checked: set[tuple[int, ...]] = set()
 
     def check(self, tensor: torch.Tensor) -> None:
-        """Check that TMA can read and write a tensor of the right type and shape.
-
-        The tensor need not have data; where they are, `map_of` looks at.
+        """Check that TMA can access a tensor of the right type and shape, which may be fake.
 
         Raises:
-            HidetError: it has no elements, or strides that TMA cannot follow.
+            HidetError: it is empty, or has strides that TMA does not support.
         """
         if tensor.stride() in self._checked:
             return
@@ -55,11 +48,11 @@ class TensorMaps:
         self._checked.add(tensor.stride())
 
     def map_of(self, tensor: torch.Tensor) -> bytes:
-        """Return the map of a tensor that has been checked, 128 bytes.
+        """Return the map of a checked tensor, of 128 bytes.
 
         Raises:
-            HidetError: it is at an address that the copier cannot follow.
-            CudaError: the driver refuses it.
+            HidetError: its address is misaligned for TMA.
+            CudaError: the driver rejects it.
         """
         key = self._key(tensor)
         known = self._kept.get(key)
@@ -81,13 +74,13 @@ class TensorMaps:
 
     @staticmethod
     def _key(tensor: torch.Tensor) -> tuple[object, ...]:
-        """Return what the map of a tensor of this type and shape depends on."""
+        """Return the cache key of a tensor of this type and shape."""
         return tensor.data_ptr(), tensor.stride(), tensor.device
 
     def _spec(self, tensor: torch.Tensor) -> TensorMapSpec:
-        """Return what the map of a tensor says.
+        """Return the parameters of the map of a tensor.
 
-        The stride of a dimension of extent 1 counts for nothing, and becomes one that is allowed.
+        The stride of a dimension of extent 1 is irrelevant, and replaced by a valid one.
         """
         pairs = zip(tensor.shape, tensor.stride(), strict=True)
         strides = [stride if extent > 1 else ALIGNMENT for extent, stride in pairs]

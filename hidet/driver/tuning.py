@@ -1,4 +1,4 @@
-"""The tuner as the driver runs it: on the program of fusions, ahead of `schedule`."""
+"""Runs the tuner on the program of fusions, before `schedule`."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,15 +16,12 @@ from hidet.driver.options import CompileOptions
 from hidet.tuning.tuner import Conditions, Tuner
 from hidet.tuning.winners import Winners
 
-AHEAD_OF = "schedule"
-"""The pass that reads the configs."""
-
 
 class Tune(ModulePass):
-    """Gives fusions the configs of a tuner; runs among the passes, but belongs to no pipeline.
+    """Sets the configs of fusions by a tuner; it is not part of any pipeline.
 
     Args:
-        tuner: the tuner. It remembers what it has found, so a second run measures nothing.
+        tuner: the tuner. It memorizes its results, so a second run measures nothing.
     """
 
     name = "tune"
@@ -41,9 +38,9 @@ class Tune(ModulePass):
 
 
 def with_tuner(passes: Iterable[ModulePass], tuner: Tuner) -> Iterator[ModulePass]:
-    """Give passes with the tuner in its place, if it has anything to do."""
+    """Insert the tuner before the pass that reads configs, if it has anything to do."""
     for each in passes:
-        if each.name == AHEAD_OF and tuner.has_work:
+        if each.name == "schedule" and tuner.has_work:
             yield Tune(tuner)
         yield each
 
@@ -60,16 +57,16 @@ def make_tuner(
 ) -> Tuner:
     """Return the tuner of a compilation.
 
-    Kernels of the strict mode are slow, so their times say nothing: winners are looked up only.
+    In strict mode, whose times are meaningless, winners are only looked up.
 
     Args:
         toolchain: the compiler of the kernels.
-        arch: the machine that schedules are for.
+        arch: the target architecture.
         store: the cache.
         options: the options.
-        device: where candidates are measured, as torch names it.
-        again: search also for what has a winner, and replace that.
-        cold: measure with weights from memory, however small they are.
+        device: the device that candidates are measured on.
+        again: search again for problems that have a winner, and replace it.
+        cold: measure with weights that are not in the cache, however small they are.
     """
     return Tuner(
         Conditions(

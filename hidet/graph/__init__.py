@@ -1,4 +1,4 @@
-"""Flow graphs, as the original Hidet hands them out.
+"""The API of flow graphs of the original Hidet.
 
 graph = hidet.trace_from(y)
 with hidet.graph.PassContext() as ctx:

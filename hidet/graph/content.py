@@ -1,4 +1,4 @@
-"""What the header of a saved graph says; the list of its parts is that of any container."""
+"""The header of a saved graph."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,20 +6,20 @@ from typing import Literal
 from hidet.runtime.specs import DtypeName
 
 PROGRAM = "program"
-"""The part that holds the text of the graph dialect."""
+"""The part with the text of the program."""
 
 PLAN = "plan"
-"""The part that holds the plan of the binaries, whose names are their keys."""
+"""The part with the plan; the parts of binaries are named by their keys."""
 
 
 def weight_part(number: int) -> str:
-    """Return the name of the part that holds a weight."""
+    """Return the name of the part of a weight."""
     return f"p{number}"
 
 
 @dataclass(frozen=True)
 class SavedTensor:
-    """A tensor that a caller passes, or a weight, which is contiguous."""
+    """An input, or a weight, which is contiguous."""
 
     dtype: DtypeName
     shape: tuple[int, ...]
@@ -28,7 +28,7 @@ class SavedTensor:
 
 @dataclass(frozen=True)
 class Input:
-    """An argument of the program: a tensor of the caller, and its span of storage, or -1."""
+    """An argument of the program: the number of an input, and its span of storage, or -1."""
 
     origin: int
     span: int
@@ -36,7 +36,7 @@ class Input:
 
 @dataclass(frozen=True)
 class View:
-    """How an output looks at a tensor; see `hidet.frontends.torch.storage.View`."""
+    """The view that an output is; see `hidet.frontends.torch.storage.View`."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -45,7 +45,7 @@ class View:
 
 @dataclass(frozen=True)
 class Output:
-    """An output; see `hidet.frontends.torch.imported.Returned`. There is one view at most."""
+    """An output; see `hidet.frontends.torch.imported.Returned`. There is at most one view."""
 
     kind: Literal["result", "source", "copy"]
     origin: int
@@ -54,16 +54,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds.
+    """The description of a saved graph.
 
     Attributes:
-        hidet: the version that has written it.
-        device: where the graph runs.
-        machine: what the binaries are for; "" where there are none.
-        inputs: the tensors that a caller passes.
-        taken: which of them the program takes.
+        hidet: the version of hidet that wrote it.
+        device: the device.
+        machine: the architecture of the binaries; "" without binaries.
+        inputs: the inputs.
+        taken: the inputs that the program takes.
         weights: the constants of the program, "p0", "p1" ...
-        outputs: what a caller gets; `source` and `copy` count the inputs, and then the weights.
+        outputs: the outputs; `source` and `copy` number the inputs, then the weights.
     """
 
     hidet: str

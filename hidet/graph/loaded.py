@@ -1,9 +1,8 @@
-"""Graphs that come from files; `hidet.graph.saved` writes these.
+"""Loads saved graphs; `hidet.graph.saved` writes them.
 
-A file of a stranger runs no code: it is taken for text and numbers. Its program may only consist of
-operators, each of which verifies itself, and every look-up is given a check of its positions.
-Binaries and kernels of scripts are code. They are loaded where the file has the seal of this user's
-cache, or where the caller says `trusted=True`.
+An untrusted file executes no code: its program may only consist of operators, which are verified,
+and every look-up gets a bounds check. Binaries and script kernels are code: they are loaded only if
+the file has the seal of this user's cache, or if the caller passes `trusted=True`.
 """
 
 from functools import cached_property
@@ -57,18 +56,18 @@ _BROKEN = (
     TypeError,
     ValueError,
 )
-"""What parsing and verifying a text may raise that is no program."""
+"""The exceptions that parsing and verifying invalid text may raise."""
 
 
 class LoadedGraph(FlowGraph):
-    """A graph of a file. Its weights are those of the file, its operators those of the program.
+    """A graph in a file.
 
     Args:
         container: the file.
-        trusted: whether code in it may run, whoever has written it.
+        trusted: whether code in it may run, whatever its seal.
 
     Raises:
-        SavedGraphError: the file contradicts itself, or may not be trusted as it has to be.
+        SavedGraphError: the file is inconsistent, or would have to be trusted.
     """
 
     def __init__(self, container: Container, *, trusted: bool) -> None:
@@ -99,14 +98,14 @@ class LoadedGraph(FlowGraph):
 
     @cached_property
     def _shown(self) -> Recorded:
-        """What the graph shows: the operators of its program."""
+        """The operators of the program."""
         return read(self.imported(), self.recorded)
 
     def imported(self) -> ImportedGraph:
-        """Return the program of the file with what it takes and gives.
+        """Return the imported program of the file.
 
         Raises:
-            SavedGraphError: it is none, or holds kernels and is not to be trusted.
+            SavedGraphError: it is invalid, or contains kernels and is not trusted.
         """
         if self._settings.precision is not None:
             raise HidetError("a graph of a file keeps its precision", hint="trace it once more")
@@ -137,7 +136,7 @@ class LoadedGraph(FlowGraph):
         return functions[0]
 
     def _guard(self, module: ModuleOp) -> None:
-        """Refuse a program that is more than operators, and check the positions of all look-ups."""
+        """Reject code in an untrusted program, and add bounds checks to all look-ups."""
         for op in module.walk():
             if not isinstance(op, GraphOp | ModuleOp | FuncOp | ReturnOp):
                 raise self._container.error(
@@ -150,7 +149,7 @@ class LoadedGraph(FlowGraph):
                 check_positions(op)
 
     def _check_interface(self, function: FuncOp) -> None:
-        """Compare a program with what the header says of it."""
+        """Check a program against the header."""
         weights = self.content.weights
         for op in function.walk():
             if isinstance(op, ConstantOp):
@@ -172,12 +171,12 @@ class LoadedGraph(FlowGraph):
             self._check(known, f"it has no result {output.origin}")
 
     def _check(self, holds: bool, what: str) -> None:
-        """Raise an error where something does not hold."""
+        """Raise an error unless a condition holds."""
         if not holds:
             raise self._damaged(what)
 
     def _damaged(self, what: str) -> HidetError:
-        """Return the error of a file that contradicts itself."""
+        """Return the error of an inconsistent file."""
         written = f"written by hidet {self.content.hidet}"
         return self._container.error(f"a saved graph that is damaged, {written}: {what}")
 
@@ -191,7 +190,7 @@ class LoadedGraph(FlowGraph):
         if not len(data):
             return torch.empty(record.shape, dtype=dtype)
         flat = torch.frombuffer(data, dtype=torch.uint8)
-        # A bool is 0 or 1 to all who read it.
+        # Bytes of a bool must be 0 or 1.
         tensor = flat.ne(0) if dtype == torch.bool else flat.view(dtype)
         return tensor.view(record.shape)
 
@@ -204,7 +203,7 @@ class LoadedGraph(FlowGraph):
         return Tensor(example_of(Spec(shape, strides, DTYPES[record.dtype], device)))
 
     def _returned(self, output: Output) -> Returned:
-        """Return what gives an output."""
+        """Return the source of an output."""
         count = len(self.content.inputs) + len(self.content.weights)
         known = output.origin >= 0 and (output.kind == "result" or output.origin < count)
         self._check(known and len(output.views) <= 1, f"an output that is {output}")
@@ -213,31 +212,31 @@ class LoadedGraph(FlowGraph):
 
 
 def load_graph(file: str | PathLike[str], *, trusted: bool = False) -> LoadedGraph:
-    """Return a saved graph. It is compiled, or found in the cache, when it is first called.
+    """Load a saved graph. It is compiled, or found in the cache, when it is first called.
 
-    Weights lie in the memory of the file, on the CPU; the file may be replaced, not written to.
+    Weights are memory-mapped on the CPU; the file may be replaced, but not written to.
 
     Args:
         file: the file.
-        trusted: whether kernels of scripts that it holds may run, also if others have written it.
+        trusted: whether script kernels in it may run, even if another user has written it.
 
     Raises:
-        SavedGraphError: it is no saved graph, or damaged.
+        SavedGraphError: it is not a saved graph, or damaged.
         OSError: it cannot be read.
     """
     return LoadedGraph(Container(Path(file)), trusted=trusted)
 
 
 def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltGraph:
-    """Return a saved graph with its binaries, which runs without a compiler; see `load_graph`.
+    """Load a saved graph with its binaries, which runs without a compiler; see `load_graph`.
 
     Args:
         file: the file, which `save_compiled` has written.
-        trusted: whether its binaries may run, also if others have written it.
+        trusted: whether its binaries may run, even if another user has written it.
 
     Raises:
-        SavedGraphError: as `load_graph`, and where it has no binaries, those of another machine, or
-            of others.
+        SavedGraphError: as `load_graph`; or it has no binaries, those of another architecture, or
+            is not trusted.
     """
     container = Container(Path(file))
     graph = LoadedGraph(container, trusted=trusted)
@@ -260,4 +259,4 @@ def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltG
 
 
 load_compiled_graph = load_compiled
-"""The same, by the name that says of what."""
+"""An alias."""

@@ -1,11 +1,11 @@
-"""Saved graphs: one file with a program as text, its weights, and perhaps its binaries.
+"""Saves graphs: a file with the program as text, its weights, and optionally its binaries.
 
     hidet.save_graph(graph, "model.hidet")
     hidet.load_graph("model.hidet")(x)
 
-The text is that of the graph dialect, ahead of all passes. A graph that is loaded from it runs no
-pass where the cache has its program. `save_compiled` adds the plan and the binaries, which run
-without a compiler. `hidet.graph.loaded` reads the files.
+The text is that of the graph dialect, before all passes. A loaded graph runs no pass if the cache
+has its program. `save_compiled` adds the plan and the binaries, which run without a compiler.
+`hidet.graph.loaded` reads the files.
 """
 
 from collections.abc import Sequence
@@ -47,11 +47,11 @@ Saveable: TypeAlias = FlowGraph | BuiltGraph | DirectCall
 
 
 class _Writer:
-    """Makes the content of a file.
+    """Collects the content of a file.
 
     Args:
-        interface: how the program meets its arguments.
-        arguments: for each of them what the caller passes, or the weight; None for a number.
+        interface: the interface of the program.
+        arguments: the spec of each input, or the weight; None for a number.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class _Writer:
         self.outputs = [self._output(returned) for returned in interface.outputs]
 
     def _output(self, returned: Returned) -> Output:
-        """Describe an output; one that is a weight is added to the weights."""
+        """Return the record of an output; one that is a weight is added to the weights."""
         if returned.kind == "value":
             raise HidetError(
                 f"a graph that gives {returned.origin!r}, which is no tensor, cannot be saved"
@@ -117,15 +117,15 @@ def _dtype(dtype: torch.dtype) -> DtypeName:
 
 
 def save_graph(graph: Saveable, file: str | PathLike[str]) -> None:
-    """Save a graph: its program ahead of all passes, and its weights as they are now.
+    """Save a graph: its program before all passes, and its current weights.
 
     Args:
-        graph: a flow graph, one that is compiled, or what `hidet.compile` gives. The arguments of
-            the latter are then its tensors in a row, and its outputs a list, or the only one.
-        file: the file, which is there as a whole or not at all.
+        graph: a flow graph, compiled or not, or a result of `hidet.compile`. The loaded form of the
+            latter takes its tensors flat, and returns a list, or its only output.
+        file: the file, which is written atomically.
 
     Raises:
-        HidetError: the graph gives or takes what a file cannot say.
+        HidetError: the graph has inputs or outputs that a file cannot represent.
         OSError: the file cannot be written.
     """
     if isinstance(graph, FlowGraph):
@@ -139,17 +139,17 @@ def save_graph(graph: Saveable, file: str | PathLike[str]) -> None:
 
 
 def save_compiled(graph: Saveable, file: str | PathLike[str]) -> None:
-    """Save a graph with its binaries, for machines like this one; see `save_graph`.
+    """Save a graph with its binaries, for this architecture; see `save_graph`.
 
     Raises:
-        CacheError: the binaries are not in the cache any more.
+        CacheError: the binaries are no longer in the cache.
     """
     built = graph.build() if isinstance(graph, FlowGraph) else graph
     _save_program(built, Path(file), binaries=True)
 
 
 def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool) -> None:
-    """Save a graph that is compiled."""
+    """Save a compiled graph."""
     if isinstance(graph, BuiltGraph):
         arguments = [*graph.specs, *graph.constants]
     else:
@@ -162,4 +162,4 @@ def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool)
 
 
 save_compiled_graph = save_compiled
-"""The same, by the name that says of what."""
+"""An alias."""

@@ -1,7 +1,6 @@
-"""What runs a compiled program: its plan, its executors, its weights.
+"""The runtime: plans, executors, weights.
 
-Nothing here imports xDSL but `extract`, which reads a plan off the lowered program: a program that
-comes out of the cache is loaded and run without the compiler.
+Nothing here imports xDSL, so that a cached program is loaded and run without the compiler.
 """
 
 from hidet.absent import explain_missing

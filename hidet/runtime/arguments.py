@@ -1,8 +1,8 @@
-"""The arguments that kernels get, laid out once as both launchers want them.
+"""Kernel arguments, laid out once as both launchers take them.
 
-A launch takes `void**`: the address of an array that holds the address of each argument: of a
-pointer, a number or a tensor map. One array of words holds all of them, for every launch; a second
-array points into it. A call only writes the entries whose tensor has moved, which is mostly none.
+A launch takes `void**`: an array with the address of each argument, which is a pointer, a scalar or
+a tensor map. One array of words holds the arguments of all launches; a second one points into it. A
+call only writes the entries whose tensor has moved, which is usually none.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ class Sources:
         self._constant_numbers = {name: number for number, name in enumerate(plan.constants)}
 
     def locate(self, argument: Argument) -> tuple[int, int]:
-        """Give the number of the tensor that holds an argument, and the byte offset in it."""
+        """Return the number of the tensor that holds an argument, and the byte offset in it."""
         space, at = argument
         if isinstance(at, str):
             return self.constant_base + self._constant_numbers[at], 0
@@ -43,13 +43,7 @@ class Sources:
 
 
 class ArgumentTable:
-    """The arguments of the launches of one list.
-
-    Args:
-        launches: the launches.
-        sources: the tensors behind the arguments.
-        encode: makes tensor maps.
-    """
+    """The arguments of the launches of one list."""
 
     def __init__(self, launches: Sequence[Launch], sources: Sources, encode: Encode) -> None:
         arguments = [argument for launch in launches for argument in launch.arguments]
@@ -61,9 +55,9 @@ class ArgumentTable:
         self._maps: list[list[tuple[int, int, TensorMapSpec]]] = [[] for _ in range(sources.count)]
         self._users: list[set[int]] = [set() for _ in range(sources.count)]
         self.launch_addresses: list[int] = []
-        """For each launch the `void**` to pass; the table must outlive its use."""
+        """The `void**` of each launch; the table must outlive its use."""
         self.outdated: set[int] = set()
-        """The launches that have got other arguments; who passes them on takes them out."""
+        """The launches whose arguments have changed; the executor removes those it has updated."""
 
         entry = slot = 0
         for number, launch in enumerate(launches):
@@ -77,7 +71,7 @@ class ArgumentTable:
                 slot += _words(argument)
 
     def _fill(self, slot: int, argument: Argument | Scalar | TensorMap, sources: Sources) -> None:
-        """Write what does not move into the words of an argument, and note what does."""
+        """Write the constant words of an argument, and record those that are addresses."""
         match argument:
             case Scalar(bits=bits):
                 self._values[slot] = bits
@@ -93,14 +87,14 @@ class ArgumentTable:
         return ctypes.addressof(self._values) + WORD * slot
 
     def move(self, source: int, pointer: int) -> None:
-        """Note that a tensor, by its number in `Sources`, is at this address now.
+        """Set the address of a tensor, given by its number in `Sources`.
 
         Raises:
             CudaError: a tensor map cannot be encoded.
         """
         if pointer == self._pointers[source]:
             return
-        # An interrupt in here leaves an address that no later call takes for that of its tensor.
+        # After an interrupt in here, the next call writes the arguments again.
         self._pointers[source] = NOWHERE
         for slot, offset in self._slots[source]:
             self._values[slot] = pointer + offset
@@ -111,5 +105,5 @@ class ArgumentTable:
 
 
 def _words(argument: Argument | Scalar | TensorMap) -> int:
-    """Give the number of words that an argument takes."""
+    """Return the number of words that an argument takes."""
     return MAP_BYTES // WORD if isinstance(argument, TensorMap) else 1

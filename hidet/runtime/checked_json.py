@@ -1,11 +1,11 @@
-"""Frozen dataclasses to JSON and back, where what comes back is checked against the annotations.
+"""Serializes dataclasses as JSON, and checks annotations when deserializing.
 
-Metadata in the cache may be cut, edited or written by another version. Reading it either gives
-values of exactly the annotated types or raises `CacheError` with the path of the offending field.
+Metadata in the cache may be truncated, edited or written by another version. Reading it returns
+values of exactly the annotated types, or raises `CacheError` with the path of the offending field.
 
-Understood are int, str, None, `Literal`, `tuple[X, ...]`, `dict[str, X]`, named tuples (as lists),
-dataclasses (as objects; a missing or an unknown field is an error), and unions of int, str,
-None, named tuples and dataclasses, which the form tells apart.
+Supported are int, str, None, `Literal`, `tuple[X, ...]`, `dict[str, X]`, named tuples (as lists),
+dataclasses (as objects; a missing or unknown field is an error), and unions of int, str, None,
+named tuples and dataclasses.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def encode(value: Any) -> Json:
-    """Give `value` as what the json module writes."""
+    """Convert a value to what the json module writes."""
     if dataclasses.is_dataclass(value):
         return {
             field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
@@ -39,30 +39,21 @@ def encode(value: Any) -> Json:
 
 
 def parse(text: str, path: str) -> object:
-    """Read JSON.
-
-    Args:
-        text: the text.
-        path: how errors name the value.
+    """Parse JSON; errors name it by `path`.
 
     Raises:
-        CacheError: it is no JSON, or nested more deeply than Python's reader goes.
+        CacheError: it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(text)
     except ValueError as error:
-        raise CacheError(f"'{path}' is no JSON: {error}") from error
+        raise CacheError(f"'{path}' is not JSON: {error}") from error
     except RecursionError as error:
         raise CacheError(f"'{path}' is nested too deeply") from error
 
 
 def decode(expected: type[T], value: object, path: str) -> T:
-    """Check `value`, read from JSON, against the type `expected` and convert it.
-
-    Args:
-        expected: the type to make, one of those that the module's docstring lists.
-        value: what the json module read.
-        path: how errors name the value, for example "plan".
+    """Convert a value read from JSON to the type `expected`; errors name it by `path`.
 
     Raises:
         CacheError: the value, or a part of it, is not of the annotated type.
@@ -126,7 +117,7 @@ def _decode_union(expected: Any, value: object, path: str) -> object:
 
 
 def _has_form(choice: Any, value: object) -> bool:
-    """Tell whether a value is of the form of one member of a union."""
+    """Return whether a value has the form of a member of a union."""
     if dataclasses.is_dataclass(choice):
         return isinstance(value, dict) and value.keys() == _field_types(choice).keys()
     return type(value) is (list if hasattr(choice, "_fields") else choice)
@@ -134,7 +125,7 @@ def _has_form(choice: Any, value: object) -> bool:
 
 @cache
 def _field_types(record: Any) -> dict[str, Any]:
-    """Give the annotated type of each field; cached, since resolving annotations is slow."""
+    """Return the annotated type of each field; resolving annotations is slow."""
     hints = typing.get_type_hints(record)
     if dataclasses.is_dataclass(record):
         return {field.name: hints[field.name] for field in dataclasses.fields(record)}

@@ -1,4 +1,4 @@
-"""A compiled graph: what the compile driver makes, and what a frontend calls."""
+"""Compiled graphs, which the compile driver creates and frontends call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from hidet.errors import CacheError, DeviceMismatchError
-from hidet.runtime.addresses import make_addresses
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
+from hidet.runtime.snapshots import load_snapshots
 from hidet.runtime.tensors import random_tensor
 from hidet.runtime.times import CompileTimes
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 class CompiledGraph:
-    """A plan with its binaries, ready to run.
+    """A plan with its binaries.
 
-    It is loaded on a device when the first tensors of that device come. All devices of a graph are
-    of one kind: the CPU, or GPUs that can run the plan's architecture.
+    It is loaded on a device at the first call with tensors there. It runs either on the CPU, or on
+    all GPUs that can run the plan's architecture.
 
     Args:
-        plan: what to run.
+        plan: the plan.
         artifacts: for each artifact key of the plan the file of its binary, a shared library or a
             cubin. The files are read now and not needed later.
-        device: where a graph without any tensor to go by runs.
-        report: what compiling took.
-        text: the program ahead of all passes, where it is known.
+        device: the device of a graph without tensors.
+        report: the compile times.
+        text: the program before all passes, if known.
         use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
-        address_library: on a GPU, native code that compares addresses; see `runtime.addresses`.
+        native: the native code of `runtime.snapshots`, for GPUs.
 
     Raises:
         CacheError: a binary cannot be read.
@@ -49,10 +49,10 @@ class CompiledGraph:
         *,
         text: str = "",
         use_cuda_graph: bool = True,
-        address_library: Path | None = None,
+        native: Path | None = None,
     ) -> None:
         self._use_cuda_graph = use_cuda_graph
-        self._address_library = address_library
+        self.snapshots = load_snapshots(native)
         self.plan = plan
         self.text = text
         self.report = report or CompileTimes()
@@ -60,7 +60,7 @@ class CompiledGraph:
         self._cubins: dict[str, bytes] = {}
         if plan.target == "cpu":
             self._default_index = -1
-            self._executors[-1] = CpuExecutor(plan, artifacts)
+            self._executors[-1] = CpuExecutor(plan, artifacts, self.snapshots)
         else:
             self._default_index = device.index or 0
             self._cubins = {kernel.artifact_key: b"" for kernel in plan.kernels}
@@ -78,17 +78,16 @@ class CompiledGraph:
         """Run the graph on the device of its tensors, on the caller's current stream there.
 
         Args:
-            inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at exactly
-                the address of the last call's is not checked again.
-            constants: the weights, in the order of `constant_names`; their data are read in every
-                call.
+            inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at the same
+                address as in the last call is not checked again.
+            constants: the weights, in the order of `constant_names`.
 
         Returns:
             The outputs: new contiguous tensors.
 
         Raises:
             DeviceMismatchError: the tensors are on several devices, or on one of another kind.
-            HidetError: another tensor than the graph takes, or a launch failed.
+            HidetError: a tensor does not match the graph, or a launch failed.
         """
         return self._executor_for(inputs, constants).run(inputs, constants)
 
@@ -99,13 +98,13 @@ class CompiledGraph:
         *,
         runs: int = 20,
     ) -> Profile:
-        """Run the graph some times, and return what each of its launches takes.
+        """Measure each launch of the graph.
 
         Args:
-            inputs: as those of `run`; random ones where they are not given, on the device that the
-                graph was compiled for. What it writes to them is written in each run.
+            inputs: as for `run`; by default random tensors on the device that the graph was
+                compiled for. Each run mutates those that the graph updates.
             constants: the weights; as the inputs.
-            runs: times are medians over so many runs.
+            runs: the number of runs over which times are medians.
 
         Raises:
             HidetError: as `run`; or the launches could not be measured.
@@ -123,7 +122,7 @@ class CompiledGraph:
     def _executor_for(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> Executor:
-        """Return what runs the plan on the device of tensors."""
+        """Return the executor for the device of the tensors."""
         if inputs:
             index = inputs[0].get_device()
         elif constants:
@@ -133,7 +132,7 @@ class CompiledGraph:
         return self._executors.get(index) or self._load(index)
 
     def _load(self, index: int) -> Executor:
-        """Load the plan on a GPU; its number is -1 for the CPU."""
+        """Load the plan on a GPU; index -1 is the CPU."""
         if self.plan.target == "cpu" or index < 0:
             where = "the CPU" if index < 0 else f"GPU {index}"
             raise DeviceMismatchError(
@@ -147,7 +146,7 @@ class CompiledGraph:
             self._cubins,
             device,
             use_graph=self._use_cuda_graph,
-            addresses=make_addresses(self._address_library),
+            snapshots=self.snapshots,
         )
         self._executors[index] = executor
         return executor

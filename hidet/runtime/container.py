@@ -1,10 +1,9 @@
-"""Files of several parts: a header in JSON, and behind it the bytes of each part.
+"""Container files: a JSON header, followed by the bytes of several parts.
 
     magic | format | bytes of the header | seal | header | parts, each at a multiple of 256
 
 Numbers are little-endian. The header lists the parts with their sha256. The seal is the HMAC-SHA256
-of the header under the key of who wrote it, and so of all that the header has hashes of. Nothing in
-a file is run by reading it.
+of the header under the writer's key, and so covers the parts. Reading a file executes nothing.
 """
 
 import hashlib
@@ -20,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from hidet.errors import CacheError, SavedGraphError
-from hidet.runtime.checked_json import Json, decode, encode, parse
+from hidet.runtime.checked_json import decode, encode, parse
 from hidet.runtime.plan import ALIGNMENT
 
 FORMAT = 1
-"""The version of the layout; a file of another one is refused."""
+"""The version of the layout; a file of another one is rejected."""
 
 MAGIC = b"HIDETGR\n"
 
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 
 class Part(NamedTuple):
-    """Where a part is in a file, from the first byte behind the header, and its hash."""
+    """The offset of a part from the end of the header, its size, and its hash."""
 
     offset: int
     size: int
@@ -49,25 +48,24 @@ class _Parts:
 
 
 def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> None:
-    """Write a file, which is there as a whole or not at all.
+    """Write a file atomically.
 
     Args:
-        path: the file; one that is there is replaced.
-        content: dataclasses that say what the file holds; see `hidet.runtime.checked_json`.
-        parts: by name, bytes or what has them as a buffer.
-        key: seals the file.
+        path: the file, which may exist.
+        content: a dataclass that describes the file; see `hidet.runtime.checked_json`.
+        parts: buffers, by name.
+        key: the key of the seal.
 
     Raises:
         OSError: it cannot be written.
     """
-    places: dict[str, Part] = {}
+    located: dict[str, Part] = {}
     offset = 0
     for name, part in parts.items():
         data = memoryview(part)
-        places[name] = Part(offset, data.nbytes, hashlib.sha256(data).hexdigest())
+        located[name] = Part(offset, data.nbytes, hashlib.sha256(data).hexdigest())
         offset += -(-data.nbytes // ALIGNMENT) * ALIGNMENT
-    described: Json = {"content": encode(content), **_object(encode(_Parts(places)))}
-    header = json.dumps(described).encode()
+    header = json.dumps({"content": encode(content), "parts": encode(located)}).encode()
     seal = hmac.digest(key, header, "sha256")
     descriptor, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     try:
@@ -75,13 +73,15 @@ def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> 
             file.write(_HEAD.pack(MAGIC, FORMAT, len(header), seal))
             file.write(header)
             start = _start(len(header))
-            for name, place in places.items():
-                file.seek(start + place.offset)
+            for name, part in located.items():
+                file.seek(start + part.offset)
                 file.write(parts[name])
             file.truncate(start + offset)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
+        mask = os.umask(0o077)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
@@ -89,55 +89,40 @@ def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> 
 
 
 def _start(header_size: int) -> int:
-    """Return where the parts begin."""
+    """Return the offset of the first part."""
     return -(-(_HEAD.size + header_size) // ALIGNMENT) * ALIGNMENT
 
 
-def _umask() -> int:
-    """Return what new files of this process are not allowed."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _object(value: Json) -> dict[str, Json]:
-    assert isinstance(value, dict)
-    return value
-
-
 class Container:
-    """A file that has been opened: mapped into memory, its parts compared with their hashes.
-
-    Args:
-        path: the file.
+    """An open file, mapped into memory, whose hashes have been checked.
 
     Raises:
-        SavedGraphError: it is no such file, of another version, cut or damaged.
+        SavedGraphError: it is not such a file, has another version, or is truncated or damaged.
         OSError: it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         with open(path, "rb") as file:
-            # Pages that somebody writes to become this process's own.
+            # Copy on write.
             size = os.fstat(file.fileno()).st_size
             if size < _HEAD.size:
-                raise self.error(f"no saved graph: it has {size} bytes")
+                raise self.error(f"not a saved graph: it has {size} bytes")
             self._memory = memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_COPY))
         magic, version, length, self._seal = _HEAD.unpack_from(self._memory)
         if magic != MAGIC:
-            raise self.error("no saved graph: it begins in another way")
+            raise self.error("not a saved graph: it begins with other bytes")
         if version != FORMAT:
             raise self.error(f"a saved graph of format {version}; this hidet reads {FORMAT}")
         start = _start(length)
         if start > size:
-            raise self.error(f"a saved graph that is cut: it has {size} bytes")
+            raise self.error(f"a saved graph that is truncated: it has {size} bytes")
         self._header = bytes(self._memory[_HEAD.size : _HEAD.size + length])
         header = self._read_header()
         self._content = header.pop("content", None)
         self._parts = {
-            name: self._part(name, start, place)
-            for name, place in self.decode(_Parts, header).parts.items()
+            name: self._part(name, start, part)
+            for name, part in self.decode(_Parts, header).parts.items()
         }
 
     def _read_header(self) -> dict[str, object]:
@@ -147,24 +132,24 @@ class Container:
         except (UnicodeDecodeError, CacheError) as error:
             raise self.error(f"a saved graph that is damaged: {error}") from error
         if not isinstance(header, dict):
-            raise self.error("a saved graph that is damaged: its header is no object")
+            raise self.error("a saved graph that is damaged: its header is not an object")
         return header  # pyright: ignore[reportUnknownVariableType]
 
-    def _part(self, name: str, start: int, place: Part) -> memoryview:
-        """Return the bytes of a part."""
-        first = start + place.offset
-        if place.offset < 0 or place.size < 0 or first + place.size > len(self._memory):
-            raise self.error(f"a saved graph that is cut: part '{name}' is not in it")
-        data = self._memory[first : first + place.size]
-        if place.offset % ALIGNMENT or hashlib.sha256(data).hexdigest() != place.sha256:
+    def _part(self, name: str, start: int, part: Part) -> memoryview:
+        """Return the bytes of a part, checked."""
+        first = start + part.offset
+        if part.offset < 0 or part.size < 0 or first + part.size > len(self._memory):
+            raise self.error(f"a saved graph that is truncated: part '{name}' is missing")
+        data = self._memory[first : first + part.size]
+        if part.offset % ALIGNMENT or hashlib.sha256(data).hexdigest() != part.sha256:
             raise self.error(f"a saved graph that is damaged: part '{name}' has another hash")
         return data
 
     def decode(self, expected: type[T], value: object) -> T:
-        """Return a part of the header as a dataclass.
+        """Decode a field of the header as a dataclass.
 
         Raises:
-            SavedGraphError: it is none.
+            SavedGraphError: it is not of that form.
         """
         try:
             return decode(expected, value, "header")
@@ -172,25 +157,21 @@ class Container:
             raise self.error(f"a saved graph that is damaged: {error.what}") from error
 
     def content(self, expected: type[T]) -> T:
-        """Return what the header says of the file, as a dataclass.
-
-        Raises:
-            SavedGraphError: it says something else.
-        """
+        """Decode the description of the file; see `decode`."""
         return self.decode(expected, self._content)
 
     def part(self, name: str) -> memoryview:
         """Return the bytes of a part, in the memory of the file.
 
         Raises:
-            SavedGraphError: there is none of the name.
+            SavedGraphError: there is no such part.
         """
         if name not in self._parts:
             raise self.error(f"a saved graph that is damaged: it has no part '{name}'")
         return self._parts[name]
 
     def is_sealed_with(self, key: bytes) -> bool:
-        """Return whether the file has been written by somebody with this key, and not changed."""
+        """Return whether the file was sealed with this key, and not changed since."""
         return hmac.compare_digest(self._seal, hmac.digest(key, self._header, "sha256"))
 
     def error(self, what: str, hint: str | None = None) -> SavedGraphError:

@@ -1,4 +1,4 @@
-"""Runs a plan on the CPU: the same launches, from shared libraries that g++ made."""
+"""Executes a plan on the CPU, with kernels from shared libraries."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from hidet.runtime.executor import Executor
 from hidet.runtime.kernels import CpuKernel, Extents
 from hidet.runtime.library import Library
 from hidet.runtime.plan import ALIGNMENT, Launch, Plan
+from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.specs import Span
 from hidet.runtime.tensor_maps import encode_for_cpu
 
 
 class CpuExecutor(Executor):
-    """A plan whose kernels run on all cores of the CPU, one launch after the other.
+    """A plan on the CPU: launches run sequentially, each on all cores.
 
     Args:
-        plan: what to run.
-        artifacts: for each artifact key of the plan the path of its shared library.
+        plan: the plan.
+        artifacts: the path of the shared library of each artifact key of the plan.
+        snapshots: compares the addresses and the version counters of the weights.
     """
 
-    def __init__(self, plan: Plan, artifacts: Mapping[str, Path]) -> None:
-        super().__init__(plan, torch.device("cpu"), encode_for_cpu)
+    def __init__(
+        self, plan: Plan, artifacts: Mapping[str, Path], snapshots: Snapshots | None = None
+    ) -> None:
+        super().__init__(plan, torch.device("cpu"), encode_for_cpu, snapshots)
         keys = {kernel.artifact_key for kernel in plan.kernels}
         libraries = {key: Library(artifacts[key]) for key in keys}
         self._kernels: Sequence[CpuKernel | _Timed] = [
@@ -37,9 +41,9 @@ class CpuExecutor(Executor):
     def timed(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> list[Span]:
-        """Run the graph, and return when each launch of it began and ended; see `run`.
+        """Run the graph, and return the start and end of each launch; see `run`.
 
-        Nothing else may run it meanwhile, and no weight may change.
+        No other thread may run it meanwhile, and no weight may change.
         """
         spans: list[Span] = []
         kernels, self._kernels = self._kernels, [_Timed(each, spans) for each in self._kernels]
@@ -64,7 +68,7 @@ class CpuExecutor(Executor):
 
 
 class _Timed:
-    """A kernel that notes when each of its launches began and ended."""
+    """A kernel that records the start and end of each of its launches."""
 
     def __init__(self, kernel: CpuKernel | _Timed, spans: list[Span]) -> None:
         self._kernel = kernel

@@ -1,18 +1,19 @@
-"""Runs a plan on a GPU as one CUDA Graph, built launch by launch from the plan.
+"""Executes a plan on a GPU as one explicitly built CUDA Graph.
 
 The graph has a kernel node for each launch and an edge for each dependency, so that independent
-branches overlap. A programmatic edge lets a kernel begin when those before it allow it, and wait
-itself (CUDA driver API, CUgraphEdgeData). The graph is instantiated once. Where a tensor is at
-another address than in the last call, the nodes that use it get new parameters; nothing is copied.
+branches overlap. A programmatic edge lets a kernel start before its predecessors complete and
+synchronize itself (CUDA driver API, CUgraphEdgeData). The graph is instantiated once. If a tensor
+is at another address than in the last call, the nodes that use it get new parameters; nothing is
+copied.
 
-Several streams may call: CUDA orders each launch of an executable graph behind the previous launch
-of the same one, whatever their streams (CUDA driver API, cuGraphLaunch). So one arena serves all
-streams, and calls on different streams do not overlap. New parameters concern future launches only.
-Prepared memory is always new memory, filled on the stream of the first call that uses it; later
-calls on other streams come after that call, hence after the filling.
+Several streams may call: CUDA orders launches of the same executable graph, whatever their streams
+(CUDA driver API, cuGraphLaunch). So one arena serves all streams, and calls on different streams do
+not overlap. New parameters apply to future launches only. Prepared memory is always newly allocated
+and filled on the stream of the first call that uses it; later calls on other streams are ordered
+after that call.
 
-On request there is no graph, and each call launches kernel by kernel. Then nothing orders the calls
-of different streams: each change of stream takes a new arena, and prepared memory is waited for.
+Without a graph, each call launches kernel by kernel. Calls on different streams are not ordered
+then: each change of stream allocates a new arena, and filling prepared memory is synchronized.
 """
 
 import weakref
@@ -22,32 +23,32 @@ from typing import Any
 
 import torch
 
-from hidet.forks import FAMILY
-from hidet.runtime.addresses import Addresses
+from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.executor import Executor
 from hidet.runtime.kernels import CudaKernel
 from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.tensor_maps import encode_for_gpu
 
 DEFAULT_STREAM = 0
-"""The handle of the stream that torch takes where nobody asks for another."""
+"""The handle of torch's default stream."""
 
 MAX_KEPT_MAPS = 256
-"""So many tensor maps are kept; outputs come back to a few addresses."""
+"""The capacity of the cache of encoded tensor maps; outputs recur at a few addresses."""
 
 
 class CudaGraphExecutor(Executor):
     """A plan on one GPU.
 
     Args:
-        plan: what to run.
-        cubins: for each artifact key of the plan the compiled code.
+        plan: the plan.
+        cubins: the binary of each artifact key of the plan.
         device: the GPU, with its index.
-        services: the driver and torch's streams; made for the device if it is not given.
+        services: the driver and torch's streams; created by default.
         use_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
-        addresses: what compares the addresses of the weights.
+        snapshots: compares the addresses and the version counters of the weights.
     """
 
     def __init__(
@@ -58,18 +59,18 @@ class CudaGraphExecutor(Executor):
         services: CudaServices | None = None,
         *,
         use_graph: bool = True,
-        addresses: Addresses | None = None,
+        snapshots: Snapshots | None = None,
     ) -> None:
         self._use_graph = use_graph
         self._services = services or CudaServices(device)
         encode = lru_cache(MAX_KEPT_MAPS)(partial(encode_for_gpu, self._services))
-        super().__init__(plan, device, encode, addresses)
+        super().__init__(plan, device, encode, snapshots)
         with self._services.attach():
             self._load(cubins)
             self._build()
         self._stream = -1
         self._stream_handle: Any = None
-        # For the path of every call, without a look-up in the module.
+        # Attributes, as looking them up in the module would cost time in every call.
         self._graph_launch = self._services.driver.cuGraphLaunch
         self._set_parameters = self._services.driver.cuGraphExecKernelNodeSetParams
         self._check = self._services.check
@@ -77,18 +78,18 @@ class CudaGraphExecutor(Executor):
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
-        """Put the graph on the caller's current stream; see `Executor.run`."""
+        """Launch the graph on the caller's current stream; see `Executor.run`."""
         if self._services.is_attached():
             return super().run(inputs, constants)
         with self._services.attach():
             return super().run(inputs, constants)
 
     def after_fork(self) -> None:
-        """Leave to the parent what it has on the GPU, which a child cannot reach."""
+        """Do not free resources of the GPU, which a forked child process cannot access."""
         self._finalizer.detach()
 
     def _load(self, cubins: Mapping[str, bytes]) -> None:
-        """Load the kernels into the GPU's context."""
+        """Load the kernels."""
         call = self._services.call
         keys = {kernel.artifact_key for kernel in self.plan.kernels}
         self._modules = {key: call("cuModuleLoadData", cubins[key]) for key in sorted(keys)}
@@ -104,7 +105,7 @@ class CudaGraphExecutor(Executor):
         ]
 
     def _build(self) -> None:
-        """Make the graph and instantiate it; its pointers are null until the first call."""
+        """Build and instantiate the graph; its pointers are null until the first call."""
         call = self._services.call
         graph = call("cuGraphCreate", 0)
         launches = self.plan.forward if self._use_graph else ()
@@ -124,11 +125,11 @@ class CudaGraphExecutor(Executor):
         self._finalizer = weakref.finalize(
             self, _release, self._services, self._executable, graph, list(self._modules.values())
         )
-        self._finalizer.atexit = False  # the driver may be gone by then, and frees all itself
-        FAMILY.add(self)
+        self._finalizer.atexit = False  # the driver may have been unloaded, which frees everything
+        FORK_HANDLERS.add(self)
 
     def _edge(self, launch: Launch) -> Any:
-        """Give what an edge to a launch is like."""
+        """Return the data of edges to a launch."""
         driver = self._services.driver
         edge = driver.CUgraphEdgeData()
         if launch.edges == "programmatic":
@@ -146,8 +147,8 @@ class CudaGraphExecutor(Executor):
         parameters.kernelParams = address
         return parameters
 
-    def _is_ready(self) -> bool:
-        return self._services.current_stream() == self._stream and super()._is_ready()
+    def _is_bound(self, constants: Sequence[torch.Tensor]) -> bool:
+        return self._services.current_stream() == self._stream and super()._is_bound(constants)
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
@@ -160,9 +161,9 @@ class CudaGraphExecutor(Executor):
         self._stream = -1
         super()._bind_constants(constants, copied)
         self._stream = stream
-        # The stream may be another one than that which this memory was allocated on.
+        # The memory may have been allocated on another stream.
         memory = [self._arena, self._weights and self._weights.prepared]
-        if stream != DEFAULT_STREAM:  # where weights are made, as a rule
+        if stream != DEFAULT_STREAM:  # on which weights are usually allocated
             memory += constants
         for tensor in memory:
             if tensor is not None:
@@ -171,7 +172,7 @@ class CudaGraphExecutor(Executor):
     def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
         prepared = super()._prepare(constants)
         if not self._nodes:
-            # No launch of the graph will put other streams behind this one.
+            # There is no graph whose launches order other streams after this one.
             self._services.call("cuStreamSynchronize", self._stream_handle)
         return prepared
 
@@ -200,7 +201,7 @@ class CudaGraphExecutor(Executor):
 
 
 def _release(services: CudaServices, executable: Any, graph: Any, modules: list[Any]) -> None:
-    """Free what the driver holds, once nothing of it runs any more."""
+    """Free the graph and the modules after synchronization."""
     with services.attach():
         services.call("cuCtxSynchronize")
         services.call("cuGraphExecDestroy", executable)

@@ -1,8 +1,6 @@
-"""Which launches must wait for which: real data dependencies, without the implied ones.
+"""Dependencies between launches: RAW, WAR and WAW hazards, transitively reduced.
 
-Two launches depend on each other where they touch common bytes and one of them writes: read after
-write, write after read, write after write. Bytes of the arena serve several buffers in turn, so it
-is ranges of bytes that count, not buffers.
+Buffers share bytes of the arena, so hazards are computed on byte ranges, not on buffers.
 """
 
 from bisect import bisect_left, bisect_right
@@ -13,7 +11,7 @@ from typing import NamedTuple
 
 
 class Access(NamedTuple):
-    """A launch touches the bytes `start` up to `stop` of one memory."""
+    """An access of a launch to the bytes [start, stop) of one memory."""
 
     memory: Hashable
     start: int
@@ -23,7 +21,7 @@ class Access(NamedTuple):
 
 @dataclass
 class _Segment:
-    """Bytes with one history: who wrote them last, and who has read them since."""
+    """A byte range with its last writer, and the readers since."""
 
     start: int
     stop: int
@@ -32,10 +30,10 @@ class _Segment:
 
 
 class _Memory:
-    """The history of the bytes of one memory, as disjoint segments in ascending order.
+    """The access history of one memory, as disjoint segments in ascending order.
 
-    Reads append to segments, a write leaves one segment in place of all that it covers. So each
-    entry is looked at a bounded number of times, and a chain of n launches costs O(n log n).
+    A read appends to segments, a write replaces all segments in its range by one. So each entry is
+    visited a bounded number of times, and a chain of n launches takes O(n log n).
     """
 
     def __init__(self) -> None:
@@ -43,7 +41,7 @@ class _Memory:
         self._segments: list[_Segment] = []
 
     def read(self, launch: int, start: int, stop: int) -> set[int]:
-        """Note a read; give the launches that wrote what it reads."""
+        """Record a read; return the launches that wrote these bytes."""
         first, last = self._isolate(start, stop)
         writers: set[int] = set()
         for segment in self._segments[first:last]:
@@ -53,7 +51,7 @@ class _Memory:
         return writers
 
     def write(self, launch: int, start: int, stop: int) -> set[int]:
-        """Note a write; give the launches that wrote or read these bytes since the last write."""
+        """Record a write; return the last launches that wrote these bytes, and readers since."""
         first, last = self._isolate(start, stop)
         before: set[int] = set()
         for segment in self._segments[first:last]:
@@ -65,7 +63,7 @@ class _Memory:
         return before
 
     def _isolate(self, start: int, stop: int) -> tuple[int, int]:
-        """Make segments begin at `start` and end at `stop`, without gaps between; give their range.
+        """Split segments at `start` and `stop`, fill gaps between, and return their range.
 
         Untouched bytes become segments without history.
         """
@@ -87,7 +85,7 @@ class _Memory:
         return first, first + len(filled)
 
     def _split(self, position: int) -> None:
-        """Cut the segment that holds `position` inside, if one does."""
+        """Split the segment that contains `position`, if there is one."""
         index = bisect_right(self._starts, position) - 1
         if index < 0:
             return
@@ -100,11 +98,11 @@ class _Memory:
 
 
 class _Reachability:
-    """Answers whether one launch comes before another, through a cover of the graph by chains.
+    """Reachability between launches, by a chain decomposition of the graph.
 
-    Each launch sits on a chain, on which every launch comes after the previous one. A launch keeps,
-    for each chain, how many launches of that chain come before it. This takes n * width numbers,
-    where the width is that of the graph: a few for a neural network, however long.
+    Each launch is on a chain, where every launch depends on the previous one, and stores how many
+    launches of each chain precede it. This takes n * width integers, where the width of the graph
+    is small for a neural network.
     """
 
     def __init__(self) -> None:
@@ -114,10 +112,10 @@ class _Reachability:
         self._lengths: list[int] = []
 
     def add(self, candidates: Iterable[int]) -> tuple[int, ...]:
-        """Add the next launch, which waits for `candidates`; give those that are not implied."""
+        """Add the next launch, which depends on `candidates`; return the direct dependencies."""
         before = [0] * len(self._lengths)
         direct: list[int] = []
-        # Only a later candidate can come after another one, so the latest are looked at first.
+        # Only a later candidate can depend on another one, so the latest are visited first.
         for candidate in sorted(candidates, reverse=True):
             if before[self._chain_of[candidate]] > self._place_of[candidate]:
                 continue
@@ -128,7 +126,7 @@ class _Reachability:
         return tuple(reversed(direct))
 
     def _append(self, before: list[int]) -> None:
-        """Put the next launch on a chain whose end comes before it, or on a new one."""
+        """Append the next launch to a chain whose end precedes it, or to a new one."""
         for chain, length in enumerate(self._lengths):
             if before[chain] == length:
                 break
@@ -144,13 +142,10 @@ class _Reachability:
 
 
 def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, ...]]:
-    """Find what each launch must wait for.
+    """Return the earlier launches that each launch depends on, ascending, transitively reduced.
 
     Args:
-        launches: what each launch touches, in the order in which a single stream would run them.
-
-    Returns:
-        For each launch the earlier launches that it depends on, ascending and transitively reduced.
+        launches: the accesses of each launch, in sequential order.
     """
     memories: dict[Hashable, _Memory] = {}
     reachability = _Reachability()
@@ -169,9 +164,6 @@ def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, .
 
 
 def follow_alone(dependencies: Sequence[Sequence[int]]) -> list[bool]:
-    """Tell which launches wait for one other, and are the only ones to do so.
-
-    Elsewhere nothing is ahead, or branches leave or meet.
-    """
+    """Return which launches have one predecessor, and are its only successor."""
     followers = Counter(launch for before in dependencies for launch in before)
     return [len(before) == 1 and followers[before[0]] == 1 for before in dependencies]

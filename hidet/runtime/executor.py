@@ -1,15 +1,15 @@
-"""What running a plan is on every target: binding tensors to launches, with little cost a call."""
+"""Execution of plans: binds tensors to launches, at a low cost per call."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import torch
 
-from hidet.forks import FAMILY
-from hidet.runtime.addresses import Addresses
+from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable, Sources
-from hidet.runtime.held import Held, Inputs, nothing_held
+from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Copy, Launch, Plan
+from hidet.runtime.snapshots import Snapshot, Snapshots
 from hidet.runtime.tensor_maps import Encode
 from hidet.runtime.tensors import (
     POINTER_ALIGNMENT,
@@ -20,10 +20,6 @@ from hidet.runtime.tensors import (
 )
 from hidet.runtime.weights import WeightSet, WeightSets
 
-CALM = 100
-"""After so many calls in which no weight has changed, the device is at work before the next look
-whether one has: a model has hundreds of weights."""
-
 _data_ptr = torch.Tensor.data_ptr
 
 
@@ -31,22 +27,19 @@ class Executor(ABC):
     """A plan that is loaded on one device.
 
     A call compares the addresses of all its tensors, and the version counters of the weights that
-    prepared memory depends on, with those of the last call. Only for what is at another address
-    arguments are checked and written. A tensor of another type at the very address of the last call
-    is therefore not noticed: callers that are not guarded, as torch.compile's are, check first.
+    prepared memory depends on, with those of the last call. It checks and binds only tensors at
+    another address. A tensor of another type at the same address is therefore not detected: callers
+    without guards like torch.compile's check the types.
 
-    The version counters are read when the launches are on their way, unless weights have changed
-    lately; where one has changed, memory is prepared anew, and the launches run once more.
-
-    Calls from several threads take turns, since they share the arguments and the arena. Meanwhile
-    any thread may put other data into a tensor (`weight.data = ...`): a call holds the memory whose
-    addresses it has read, and mixes old and new weights at worst.
+    Calls from several threads are serialized, since they share the arguments and the arena. Other
+    threads may replace the data of a tensor meanwhile (`weight.data = ...`): a call keeps the
+    memory alive whose addresses it has read, and mixes old and new weights at worst.
 
     Args:
-        plan: what to run.
-        device: where, with an index unless it is the CPU.
-        encode: makes tensor maps for it.
-        addresses: what compares the addresses of the weights.
+        plan: the plan.
+        device: the device, with an index unless it is the CPU.
+        encode: encodes tensor maps for it.
+        snapshots: compares the addresses and the version counters of the weights.
     """
 
     def __init__(
@@ -54,11 +47,12 @@ class Executor(ABC):
         plan: Plan,
         device: torch.device,
         encode: Encode,
-        addresses: Addresses | None = None,
+        snapshots: Snapshots | None = None,
     ) -> None:
+        snapshots = snapshots or Snapshots()
         self.plan = plan
         self.device = device
-        self._lock = FAMILY.lock()
+        self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
         self._encode = encode
         self._table = ArgumentTable(plan.forward, self._sources, encode)
@@ -66,45 +60,40 @@ class Executor(ABC):
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
         self._weight_sets = (
-            WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
+            WeightSets(_positions(plan, self._sources), self._prepare, snapshots)
+            if plan.prepare
+            else None
         )
-        # The addresses of the last call: of the constants, the inputs and the outputs.
-        self._constants = addresses or Addresses()
-        self._unchanged = 0  # so many calls is it that a weight has changed
-        self._held = nothing_held
+        # The addresses of the constants, inputs and outputs in the last call.
+        self._take_addresses = snapshots.addresses
+        self._constants: Snapshot | None = None
+        self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
         self._copies_ahead = [copy for copy in plan.copies if copy.when == "ahead"]
         self._copies_behind = [copy for copy in plan.copies if copy.when == "after"]
         self._updated = plan.updated_inputs
         self._misplaced: dict[int, torch.Tensor] = {}
-        """For inputs that are written, but do not begin where kernels can, what is written."""
+        """Aligned buffers for misaligned inputs that the program updates."""
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
-        """Run the graph and give its outputs, which are new tensors in every call.
+        """Run the graph and return its outputs, which are new tensors in every call.
 
         Args:
             inputs: the inputs of the plan, contiguous, on this executor's device.
             constants: the weights, in the order of the plan.
 
         Raises:
-            HidetError: a tensor is not what the plan takes there, or a launch failed.
+            HidetError: a tensor does not match the plan, or a launch failed.
         """
         outputs = [new() for new in self._new_outputs]
         with self._lock:
             copied: list[torch.Tensor] = []
-            # What has written over its inputs cannot be launched once more.
-            is_calm = self._unchanged >= CALM and not self._updated
-            held = self._held()
-            if (
-                held is None
-                or not (self._constants.same(constants) and self._is_ready())
-                or not (is_calm or self._is_current(constants))
-            ):
-                held = self._hold(constants, copied)
-            self._unchanged += 1
+            keepalive = self._keepalive()
+            if keepalive is None or not self._is_bound(constants):
+                keepalive = self._hold(constants, copied)
             pointers, memory = self._inputs.hold(inputs)
             if pointers is not self._inputs.known:
                 self._bind_inputs(inputs, pointers, copied)
@@ -114,45 +103,36 @@ class Executor(ABC):
             if self._copies_ahead:
                 self._copy(self._copies_ahead, inputs, constants, outputs)
             self._launch()
-            if is_calm and not self._is_current(constants):
-                held = self._hold(constants, copied)
-                self._launch()
             if self._copies_behind:
                 self._copy(self._copies_behind, inputs, constants, outputs)
             for number in self._misplaced:
                 inputs[number].detach().copy_(self._misplaced[number])
-            del copied, held, memory  # what the kernels read has to live until here
+            del copied, keepalive, memory  # kernels read this memory until here
         return outputs
 
-    def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> Held:
-        """Hold the memory of the constants, and make it that of the launches unless it is."""
-        held = Held(constants)
-        is_known = self._constants.same(held.tensors) and self._is_ready()
-        if not (is_known and self._is_current(held.tensors)):
-            self._unchanged = 0
-            self._bind_constants(held.tensors, copied)
-        if (before := self._held()) is not None:
+    def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> KeepAlive:
+        """Acquire references to the constants, and bind them unless they are bound."""
+        keepalive = KeepAlive(constants)
+        if not self._is_bound(keepalive.tensors):
+            self._bind_constants(keepalive.tensors, copied)
+        if (before := self._keepalive()) is not None:
             before.release()
-        self._held = held.reference
-        return held
+        self._keepalive = keepalive.reference
+        return keepalive
 
-    def _is_ready(self) -> bool:
-        """Tell whether nothing but addresses and weights can have changed since the last call."""
-        return self._weights is None or self._weights.is_tracked
-
-    def _is_current(self, constants: Sequence[torch.Tensor]) -> bool:
-        """Tell whether prepared memory is of what these weights hold."""
+    def _is_bound(self, constants: Sequence[torch.Tensor]) -> bool:
+        """Return whether the launches read these constants, and memory prepared from them."""
         return (
-            self._weight_sets is None
-            or self._weights is None
-            or self._weight_sets.is_current(self._weights, constants)
+            self._constants is not None
+            and self._constants.matches(constants)
+            and (self._weights is None or self._weights.is_current(constants))
         )
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
     ) -> None:
-        """Make `constants` those of the launches, with prepared memory that is theirs."""
-        self._constants.forget()
+        """Bind the constants, and memory prepared from them, to the launches."""
+        self._constants = None
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
         for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
@@ -168,12 +148,12 @@ class Executor(ABC):
             pointer = _aligned(tensor.data_ptr(), tensor, copied)
             self._table.move(self._sources.constant_base + number, pointer)
         if not copied:
-            self._constants.keep(constants)
+            self._constants = self._take_addresses(constants)
 
     def _bind_inputs(
         self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
     ) -> None:
-        """Make these the inputs of the launches; `pointers` are their addresses."""
+        """Bind the inputs, at the addresses `pointers`, to the launches."""
         known, self._inputs.known = self._inputs.known, None
         self._misplaced.clear()
         misaligned = len(copied)
@@ -189,16 +169,16 @@ class Executor(ABC):
             self._inputs.known = pointers
 
     def _bind_outputs(self, pointers: list[int]) -> None:
-        """Make the launches write to these addresses."""
-        self._outputs = []  # an interrupt in here leaves addresses that the next call writes again
+        """Bind the outputs at these addresses to the launches."""
+        self._outputs = []  # after an interrupt in here, the next call binds them again
         for number, pointer in enumerate(pointers, start=self._sources.output_base):
             self._table.move(number, pointer)
         self._outputs = pointers
 
     def _prepare(self, constants: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Compute what depends on weights alone, into new memory.
+        """Compute what depends on weights alone into new memory.
 
-        The arena of these launches is their own: on another stream, a call may still be at work.
+        These launches have their own arena: a call may still be running on another stream.
         """
         prepared = self._allocate(self.plan.prepared_bytes)
         arena = self._allocate(self.plan.arena_bytes)
@@ -218,7 +198,7 @@ class Executor(ABC):
         constants: Sequence[torch.Tensor],
         outputs: Sequence[torch.Tensor],
     ) -> None:
-        """Do copies of the plan."""
+        """Execute copies of the plan."""
         for copy in copies:
             number = int(copy.target.at)
             if copy.target.space == "output":
@@ -235,7 +215,7 @@ class Executor(ABC):
         constants: Sequence[torch.Tensor],
         outputs: Sequence[torch.Tensor],
     ) -> torch.Tensor:
-        """Give the tensor that another one becomes a copy of."""
+        """Return the source of a copy, as a tensor like `target`."""
         source, offset = self._sources.locate(copy.source)
         if source < self._sources.arena:
             if source in self._misplaced:
@@ -249,19 +229,19 @@ class Executor(ABC):
 
     @abstractmethod
     def _allocate(self, size: int) -> torch.Tensor:
-        """Give a tensor of `size` bytes, aligned to 256 bytes, for the stream of this call."""
+        """Allocate bytes, aligned to 256 bytes, on the stream of this call."""
 
     @abstractmethod
     def _launch(self) -> None:
-        """Run the forward launches with the arguments in `_table`, some of which may have moved."""
+        """Run the forward launches with the arguments in `_table`, some of which may be updated."""
 
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
-        """Run launches one after the other, with the arguments in `table`."""
+        """Run launches sequentially, with the arguments in `table`."""
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:
-    """Give the address of a tensor, or of a copy, put into `copied`, where it is misaligned."""
+    """Return the address of a tensor, or of a copy, added to `copied`, if it is misaligned."""
     if pointer % POINTER_ALIGNMENT == 0:
         return pointer
     copied.append(tensor.detach().clone())
@@ -269,7 +249,7 @@ def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> 
 
 
 def _positions(plan: Plan, sources: Sources) -> list[int]:
-    """Find the constants that the `prepare` launches read."""
+    """Return the positions of the constants that the `prepare` launches read."""
     buffers = {buffer for launch in plan.prepare for buffer in launch.buffers}
     return sorted(
         sources.locate(buffer)[0] - sources.constant_base

@@ -1,4 +1,4 @@
-"""Kernels that are loaded on a device and launched there, of compiled graphs and of scripts."""
+"""Kernels that are loaded on a device, of compiled graphs and of scripts."""
 
 import ctypes
 from collections.abc import Callable
@@ -12,20 +12,20 @@ from hidet.runtime.library import Library
 from hidet.runtime.strict import StrictLaunches
 
 Extents: TypeAlias = tuple[int, ...]
-"""How many blocks, or threads of a block, along x, y and z."""
+"""The extents of a grid or a block along x, y and z."""
 
 _FAULTS: dict[int, type[HidetError]] = {13: IndexOutOfRangeError, 14: DivisionByZeroError}
-"""Errors that are about what a program is given, by the number that a launch returns
-(hidet_cpu_thread.h, Error). The message has two lines: what is wrong, and where."""
+"""Errors about the arguments of a program, by the status of a launch (hidet_cpu_thread.h, Error).
+The message has two lines: what is wrong, and where."""
 
 
 class CpuKernel:
-    """A kernel that g++ has compiled; it knows the extents of its blocks and clusters itself.
+    """A kernel compiled by g++, in which the extents of blocks and clusters are constants.
 
     Args:
-        library: what it lies in.
+        library: the library that contains it.
         symbol: its name in the library.
-        shared_bytes: the shared memory that each launch states.
+        shared_bytes: the dynamic shared memory of a block.
     """
 
     def __init__(self, library: Library, symbol: str, shared_bytes: int) -> None:
@@ -33,7 +33,7 @@ class CpuKernel:
         self._shared_bytes = shared_bytes
         self._library = library
         native = library.native
-        # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes); 0 where all went well.
+        # int <symbol>_launch(void** arguments, grid x, y, z, shared bytes) returns 0 on success.
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
         )((f"{symbol}_launch", native))
@@ -41,7 +41,7 @@ class CpuKernel:
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", native)
         )
-        # What a kernel prints waits in the buffer of C's standard output.
+        # Kernels print to C's stdout, which is buffered.
         self._flush: Callable[[object], int] = ctypes.CDLL(None).fflush
 
     def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
@@ -62,21 +62,21 @@ class CpuKernel:
 
 
 class CudaKernel:
-    """A kernel that nvcc has compiled, in the context of a GPU, which the caller is attached to.
+    """A kernel compiled by nvcc, in the context of a GPU, which the caller is attached to.
 
     Args:
         services: the GPU.
-        module: what the kernel lies in, loaded.
+        module: the loaded module.
         symbol: its name in the module.
-        shared_bytes: the shared memory that each launch states.
-        cluster: the blocks along x, y and z that are a cluster, which the kernel states itself.
+        shared_bytes: the dynamic shared memory of a block.
+        cluster: the extents of a cluster, which are constants of the kernel.
 
     Attributes:
         function: the driver's handle.
 
     Raises:
         CudaError: it is not in the module.
-        HidetError: it wants more shared memory than there is.
+        HidetError: it needs more shared memory than the GPU has.
     """
 
     def __init__(
@@ -98,13 +98,13 @@ class CudaKernel:
             self._allow("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", 1)
 
     def _allow(self, what: str, value: int) -> None:
-        """Let launches have more of something than they have without asking."""
+        """Raise a limit of launches above its default."""
         kinds = self._services.driver.CUfunction_attribute
         attribute = getattr(kinds, f"CU_FUNC_ATTRIBUTE_{what}")
         self._services.call("cuFuncSetAttribute", self.function, attribute, value)
 
     def _check_shared_memory(self) -> None:
-        """Check that the GPU has as much shared memory as a block asks for."""
+        """Check that the GPU has enough shared memory for a block."""
         services, kinds = self._services, self._services.driver.CUdevice_attribute
         most = services.call(
             "cuDeviceGetAttribute",
@@ -119,7 +119,7 @@ class CudaKernel:
             )
 
     def launch(self, arguments: int, grid: Extents, block: Extents) -> None:
-        """Put the kernel on torch's current stream; `arguments` is the address of a `void**`.
+        """Launch the kernel on torch's current stream; `arguments` is the address of a `void**`.
 
         Raises:
             CudaError: the launch failed.
@@ -133,7 +133,7 @@ class CudaKernel:
                 self.launch_on(stream, arguments, grid, block)
 
     def launch_on(self, stream: Any, arguments: int, grid: Extents, block: Extents) -> None:
-        """Put the kernel on a stream, in a thread that is attached; see `launch`."""
+        """Launch the kernel on a stream, in an attached thread; see `launch`."""
         shared = self._shared_bytes
         call = self._services.call
         call("cuLaunchKernel", self.function, *grid, *block, shared, stream, arguments, 0)

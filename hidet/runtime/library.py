@@ -1,4 +1,4 @@
-"""Shared libraries of kernels for the CPU, which are loaded as long as somebody holds them."""
+"""Shared libraries of CPU kernels."""
 
 import ctypes
 import weakref
@@ -6,20 +6,17 @@ from _ctypes import dlclose
 from pathlib import Path
 
 from hidet.errors import HidetError
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 
 
 class Library:
-    """A shared library; it is unloaded with this object, which its kernels have to keep.
+    """A shared library; it is unloaded when this object dies, so its kernels keep a reference.
 
-    In the child of a fork, the thread that has forked runs kernels on one core: the threads that
-    OpenMP had given it are gone, and it would wait for them. Threads that begin there get new ones.
-
-    Args:
-        path: the file.
+    In a forked child process, the forking thread runs kernels on one core: its OpenMP workers do
+    not exist there, and it would wait for them. New threads of the child get new workers.
 
     Attributes:
-        native: what finds its functions, and those of OpenMP, which it is linked with.
+        native: the loaded library, which also resolves the functions of OpenMP.
 
     Raises:
         HidetError: it cannot be loaded.
@@ -28,12 +25,12 @@ class Library:
     def __init__(self, path: Path) -> None:
         try:
             self.native = ctypes.CDLL(str(path))
-        except (OSError, UnicodeDecodeError) as error:  # a path may be of any bytes
+        except (OSError, UnicodeDecodeError) as error:  # a path may not be UTF-8
             raise HidetError(f"cannot load the kernels of {path}: {error}") from error
         unload = weakref.finalize(self, dlclose, self.native._handle)
         unload.atexit = False  # threads may still be at work in it
-        FAMILY.add(self)
+        FORK_HANDLERS.add(self)
 
     def after_fork(self) -> None:
-        """Do without the threads of OpenMP, which a child does not have."""
+        """Run on one core, without OpenMP workers."""
         self.native.omp_set_num_threads(1)

@@ -1,7 +1,7 @@
-"""The plan of a compiled graph: its kernels, the order of their launches, and where every byte is.
+"""The plan of a compiled graph: its kernels, its launches, and the layout of its memory.
 
-A plan is all that an executor needs beside the kernels' binaries. It holds numbers and names only,
-so it goes into the cache as JSON and comes back without any part of the compiler.
+A plan and the binaries of its kernels are all that an executor needs. It is stored in the cache as
+JSON, and loaded without the compiler.
 """
 
 import json
@@ -15,20 +15,20 @@ from hidet.runtime.checked_json import decode, encode, parse
 from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 
 SCHEMA = 5
-"""The version of the JSON form. A plan of another version is refused."""
+"""The version of the JSON format. A plan of another version is rejected."""
 
 ALIGNMENT = 256
-"""What offsets into the arena and into the prepared memory are multiples of, in bytes."""
+"""The alignment of offsets into the arena and into the prepared memory, in bytes."""
 
 Space = Literal["input", "output", "arena", "constant", "prepared"]
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of some artifact in the cache, with the shape of its launches.
+    """A kernel of an artifact in the cache, with its launch configuration.
 
-    `symbol` is its name in the binary, `shared_bytes` the dynamic shared memory of one block, and
-    `work` what a launch has to do, where that is known.
+    `symbol` is its name in the binary, `shared_bytes` the dynamic shared memory of a block, and
+    `work` the work of a launch, if known.
     """
 
     symbol: str
@@ -41,9 +41,9 @@ class Kernel:
 
 
 class Argument(NamedTuple):
-    """A pointer that a kernel gets.
+    """A pointer argument.
 
-    `at` is the position of an input or output, the byte offset into the arena or into the prepared
+    `at` is the position of an input or output, the byte offset into the arena or the prepared
     memory, or the name of a constant.
     """
 
@@ -53,9 +53,9 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class TensorMap:
-    """A tensor map that a kernel gets by value; the executor encodes it for the buffer's address.
+    """A tensor map argument, passed by value; the executor encodes it for the buffer's address.
 
-    `offset` is where in the buffer the tensor begins, in bytes.
+    `offset` is the byte offset of the tensor in the buffer.
     """
 
     buffer: Argument
@@ -69,13 +69,12 @@ class Launch:
 
     Attributes:
         kernel: position in `Plan.kernels`.
-        arguments: what the kernel gets, in order.
+        arguments: the arguments, in order.
         writes: the positions of the arguments that the kernel writes.
-        dependencies: earlier launches of the same list that must be over before this one starts;
-            what these wait for in turn is left out.
-        edges: the kind of these dependencies. Where they are programmatic the kernel begins
-            earlier, and waits itself; that is so in chains of launches, not where branches leave
-            or meet.
+        dependencies: earlier launches of the same list that this one depends on, transitively
+            reduced.
+        edges: the kind of these dependencies. With programmatic ones, the kernel starts earlier
+            and synchronizes itself; they are used in chains of launches only.
     """
 
     kernel: int
@@ -86,7 +85,7 @@ class Launch:
 
     @property
     def buffers(self) -> tuple[Argument | None, ...]:
-        """The memory behind each argument; None for numbers."""
+        """The memory behind each argument; None for scalars."""
         return tuple(map(_buffer, self.arguments))
 
 
@@ -102,12 +101,12 @@ def _buffer(argument: Argument | Scalar | TensorMap) -> Argument | None:
 
 @dataclass(frozen=True)
 class Copy:
-    """Fill a tensor from another one of equal type.
+    """A copy of a tensor into another one of equal type.
 
     Attributes:
-        source: what is copied.
-        target: an output that no kernel writes, or an input that gets new content.
-        when: whether that is done ahead of the launches or after them.
+        source: the source.
+        target: an output that no kernel writes, or an input that the program updates.
+        when: whether the copy is done before or after the launches.
     """
 
     source: Argument
@@ -121,17 +120,17 @@ class Plan:
 
     Attributes:
         target: "cpu", or the architecture of the GPU such as "sm_90a".
-        inputs: what a caller passes.
-        outputs: what a caller gets.
-        constants: the weights, by name, in the order in which a caller passes them.
+        inputs: the specs of the inputs.
+        outputs: the specs of the outputs.
+        constants: the specs of the weights, by name, in the order in which callers pass them.
         kernels: the distinct kernels.
-        prepare: what runs once for a set of weights; it reads constants and fills the prepared
-            memory.
-        forward: what runs in every call.
-        copies: outputs that are an input, a constant, a prepared tensor or another output, and
-            inputs with a new content that cannot be written there at once.
-        arena_bytes: the scratch memory of one run of `prepare` or `forward`.
-        prepared_bytes: the memory that lives as long as a set of weights.
+        prepare: the launches that run once per weight set: they read constants and fill the
+            prepared memory.
+        forward: the launches of every call.
+        copies: copies to outputs that are an input, a constant, a prepared tensor or another
+            output, and to updated inputs that kernels cannot write in place.
+        arena_bytes: the size of the scratch memory of `prepare` or `forward`.
+        prepared_bytes: the size of the memory that is kept per weight set.
     """
 
     target: str
@@ -147,7 +146,7 @@ class Plan:
 
     @property
     def updated_inputs(self) -> frozenset[int]:
-        """The numbers of the inputs that get a new content."""
+        """The numbers of the inputs that the program updates."""
         written = [
             launch.buffers[position] for launch in self.forward for position in launch.writes
         ]
@@ -157,16 +156,16 @@ class Plan:
         )
 
     def to_json(self) -> str:
-        """Give the text form, which `from_json` reads; equal plans give equal text."""
+        """Serialize the plan; equal plans have equal text."""
         return json.dumps({"schema": SCHEMA, "plan": encode(self)}, indent=1)
 
     @staticmethod
     def from_json(text: str) -> "Plan":
-        """Read the text form.
+        """Deserialize a plan.
 
         Raises:
             CacheError: the text is not JSON, is of another schema, a field is missing, unknown or
-                of a wrong type, or refers to what is not there.
+                of a wrong type, or has a dangling reference.
         """
         wrapper = decode(_Document, parse(text, "document"), "document")
         plan = wrapper.plan
@@ -177,14 +176,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Document:
-    """The outermost object of the JSON form."""
+    """The root object of the JSON format."""
 
     schema: Literal[5]
     plan: Plan
 
 
 def find_problems(plan: Plan) -> Iterator[str]:
-    """Tell what in a plan refers to something that is not there, or is out of its range."""
+    """Yield the dangling references and invalid numbers of a plan."""
     for size in ("arena_bytes", "prepared_bytes"):
         if getattr(plan, size) < 0:
             yield f"{size} is negative"
@@ -229,7 +228,7 @@ def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Ite
 
 
 def _is_possible(tensor_map: TensorMap) -> bool:
-    """Tell whether the numbers of a tensor map are such that it can be encoded."""
+    """Return whether a tensor map can be encoded."""
     spec = tensor_map.spec
     rank = len(spec.shape)
     steps = (step for each in spec.pixels[2:] for step in each)
@@ -241,7 +240,7 @@ def _is_possible(tensor_map: TensorMap) -> bool:
 
 
 def _exists(plan: Plan, argument: Argument) -> bool:
-    """Tell whether an argument lies in what the plan declares."""
+    """Return whether the plan declares the memory of an argument."""
     if argument.space == "constant":
         return argument.at in plan.constants
     limits = {

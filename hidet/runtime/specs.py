@@ -1,13 +1,13 @@
-"""What kernels are given, and callers pass, as values; and when kernels ran."""
+"""Specs of tensors, scalars and tensor maps; time spans."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 WORD = 8
-"""The bytes of a word: of a pointer, and of the widest number that a kernel gets."""
+"""The size of a pointer, and of the widest scalar argument, in bytes."""
 
 DtypeName = Literal["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"]
-"""An element type, named as in the IR; i1 is torch.bool, one byte an element."""
+"""An element type, named as in the IR; i1 is torch.bool, of one byte."""
 
 ITEM_SIZES: dict[DtypeName, int] = {
     "f64": 8,
@@ -20,12 +20,12 @@ ITEM_SIZES: dict[DtypeName, int] = {
     "i8": 1,
     "i1": 1,
 }
-"""The bytes of one element."""
+"""The size of an element in bytes."""
 
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """A contiguous tensor that a caller passes or gets."""
+    """A contiguous tensor."""
 
     shape: tuple[int, ...]
     dtype: DtypeName
@@ -41,7 +41,7 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number that a kernel gets by value, as the bits of its type."""
+    """A scalar argument, as the bits of its type."""
 
     dtype: DtypeName
     bits: int
@@ -49,16 +49,16 @@ class Scalar:
 
 @dataclass(frozen=True)
 class TensorMapSpec:
-    """A tensor in memory and the boxes of it that kernels copy, as a tensor map says it.
+    """The parameters of a tensor map, except the address.
 
     Attributes:
         dtype: the element type.
         shape: the extents, the fastest dimension last.
-        strides: the bytes from one element to the next, for each dimension but the last.
-        box: the extents of a box; of a copy of pixels how many there are, and of how many channels.
-        swizzle: the span in bytes that the pieces of a row are permuted in; 0 for none.
-        pixels: the first pixel of an image that a copy can begin at, the last one and the distance
-            of neighbours, where kernels copy pixels; else nothing.
+        strides: the strides in bytes, for each dimension but the last.
+        box: the extents of a box; in im2col mode the number of pixels, and of channels.
+        swizzle: the span of the swizzle in bytes; 0 for none.
+        pixels: in im2col mode the first pixel that a copy can begin at, the last one, and the
+            distance of adjacent ones; else empty.
     """
 
     dtype: DtypeName
@@ -70,7 +70,7 @@ class TensorMapSpec:
 
 
 class Span(NamedTuple):
-    """When a launch began and ended, in nanoseconds of some clock."""
+    """The start and the end of a launch, in nanoseconds of some clock."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Launches of strict kernels: the seed of the order of their threads, and what they may access."""
+"""Launches of strict kernels: the seed of the thread order, and the accessible memory."""
 
 import ctypes
 from collections.abc import Callable, Generator, Iterable
@@ -19,13 +19,12 @@ _accessible: ContextVar[ctypes.Array[_Memory]] = ContextVar("hidet.accessible")
 
 @contextmanager
 def accessible(memory: Iterable[tuple[object, int]]) -> Generator[None]:
-    """Tell strict kernels what is behind the pointers that they get.
+    """Declare the memory behind the pointer arguments of strict kernels in a `with` block.
 
-    A pointer into none of it may be followed anywhere.
+    Accesses through other pointers are not checked.
 
     Args:
-        memory: for each argument its value and the bytes that it points at; what has none, or is
-            no address, is left out.
+        memory: the address and the size in bytes of each argument; others are ignored.
     """
     known = [_Memory(start, size) for start, size in memory if size and isinstance(start, int)]
     token = _accessible.set((_Memory * len(known))(*known))
@@ -36,17 +35,14 @@ def accessible(memory: Iterable[tuple[object, int]]) -> Generator[None]:
 
 
 class StrictLaunches:
-    """What the launches of a library are told, if it was compiled for the strict mode.
+    """Prepares the launches of a library, if it was compiled in strict mode.
 
     The seed is the option `strict_seed`, read at every launch.
-
-    Args:
-        library: the library.
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._set: Callable[..., None] | None
-        # void hidet_set_strict(seed, memory, count), for the next launch of the thread.
+        # void hidet_set_strict(seed, memory, count) applies to the next launch of the thread.
         make = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)
         try:
             self._set = make(("hidet_set_strict", library))

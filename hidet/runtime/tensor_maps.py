@@ -1,4 +1,4 @@
-"""Tensor maps, encoded as the kernels of a GPU and of the CPU read them."""
+"""Encoding of tensor maps for GPUs and for the CPU."""
 
 import ctypes
 from collections.abc import Callable
@@ -11,13 +11,13 @@ MAP_BYTES = 128
 """The size of a tensor map (CUDA driver API, CUtensorMap)."""
 
 MAX_RANK = 5
-"""The dimensions of a tensor (CUDA driver API, cuTensorMapEncodeTiled)."""
+"""The maximal rank of a tensor (CUDA driver API, cuTensorMapEncodeTiled)."""
 
 MAX_SPATIAL = 3
-"""The dimensions of an image (CUDA driver API, cuTensorMapEncodeIm2col)."""
+"""The maximal number of spatial dimensions (CUDA driver API, cuTensorMapEncodeIm2col)."""
 
 Encode: TypeAlias = Callable[[TensorMapSpec, int], bytes]
-"""Makes the map, of `MAP_BYTES`, of a tensor at an address."""
+"""Returns the map, of `MAP_BYTES`, of a tensor at an address."""
 
 _DRIVER_TYPES: dict[DtypeName, str] = {
     "i1": "UINT8",
@@ -30,11 +30,11 @@ _DRIVER_TYPES: dict[DtypeName, str] = {
     "f32": "FLOAT32",
     "f64": "FLOAT64",
 }
-"""For each element type its name in CUtensorMapDataType; copies do not look at signs."""
+"""The name of each element type in CUtensorMapDataType; signedness does not matter for copies."""
 
 
 class CpuTensorMap(ctypes.Structure):
-    """A tensor map as the device header of the CPU reads it (hidet_cpu_tensor_copy.h)."""
+    """The tensor map of the CPU's device header (hidet_cpu_tensor_copy.h)."""
 
     _fields_ = (
         ("base", ctypes.c_void_p),
@@ -51,7 +51,7 @@ class CpuTensorMap(ctypes.Structure):
 
 
 def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
-    """Make the map of a tensor at an address of the CPU."""
+    """Return the map of a tensor in memory of the CPU."""
     rank = len(spec.shape)
     rest = MAX_RANK - rank
     pixels = spec.pixels or ((),) * 3
@@ -70,10 +70,10 @@ def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
 
 
 def encode_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int) -> bytes:
-    """Have the driver make the map of a tensor at an address of a GPU.
+    """Return the driver's map of a tensor in memory of a GPU.
 
     Raises:
-        CudaError: the driver refuses it.
+        CudaError: the driver rejects it.
     """
     driver: Any = services.driver
     rank, swizzle = len(spec.shape), f"{spec.swizzle}B" if spec.swizzle else "NONE"

@@ -1,4 +1,4 @@
-"""Tensors at the border: the data types of torch, the checks on what a caller passes."""
+"""Torch tensors of callers: data types and checks."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,26 +22,19 @@ DTYPES: dict[DtypeName, torch.dtype] = {
     "i8": torch.int8,
     "i1": torch.bool,
 }
-"""torch's data type for each element type of a plan."""
+"""The torch data type of each element type."""
 
 UNSIGNED = ("i8", torch.uint8)
-"""What else is let in: programs say themselves what the bits of their bytes mean."""
+"""An additional accepted pair: programs interpret the bits of bytes themselves."""
 
 POINTER_ALIGNMENT = ACCESS_BYTES
-"""Kernels read and write vectors of up to so many bytes, so every tensor begins at a multiple."""
+"""The alignment of tensors in bytes: kernels access vectors of up to this size."""
 
 
 def check_tensor(
     tensor: torch.Tensor, spec: TensorSpec, device: torch.device, kind: str, name: object
 ) -> None:
-    """Check a tensor that a caller passes, which may be another one in every call.
-
-    Args:
-        tensor: the tensor.
-        spec: what the compiled graph takes there.
-        device: where the tensor must be.
-        kind: what errors call the tensor, "input" or "constant".
-        name: and its number or name, which become a text only there.
+    """Check that a caller's tensor matches its spec; errors name it by `kind` and `name`.
 
     Raises:
         DeviceMismatchError: it is on another device.
@@ -68,11 +61,7 @@ def check_tensor(
 
 
 def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> None:
-    """Check the number of tensors that a caller passes.
-
-    Raises:
-        HidetError: it is another number.
-    """
+    """Raise `HidetError` unless a caller passes the expected number of tensors."""
     if len(tensors) != expected:
         raise HidetError(f"{len(tensors)} {what} were passed to a graph that takes {expected}")
 
@@ -80,15 +69,20 @@ def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> No
 def output_factories(
     specs: Sequence[TensorSpec], device: torch.device
 ) -> list[Callable[[], torch.Tensor]]:
-    """Give for each output a function that allocates it: contiguous, not initialised.
+    """Return a function for each output that allocates it: contiguous, uninitialized.
 
-    Every call allocates, so this takes torch's cheapest ways: on a GPU the one that torch's own
-    generated code takes, elsewhere `new_empty` of an empty tensor.
+    Every call allocates, so these are the fastest functions of torch: on a GPU that of inductor's
+    generated code, elsewhere `new_empty` of an empty tensor.
     """
     if device.type == "cuda":
         guards: Any = import_module("torch._C._dynamo.guards")
         return [
-            partial(guards._empty_strided_cuda, spec.shape, _strides(spec), DTYPES[spec.dtype])
+            partial(
+                guards._empty_strided_cuda,
+                spec.shape,
+                torch.empty(spec.shape, device="meta").stride(),
+                DTYPES[spec.dtype],
+            )
             for spec in specs
         ]
     return [
@@ -97,20 +91,15 @@ def output_factories(
     ]
 
 
-def _strides(spec: TensorSpec) -> tuple[int, ...]:
-    """Give the strides of a contiguous tensor, in elements."""
-    return torch.empty(spec.shape, device="meta").stride()
-
-
 def view_bytes(memory: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
-    """View a part of a tensor of bytes as a tensor of the type and shape of another one."""
+    """Return a view of a part of a byte tensor with the type and shape of another tensor."""
     return memory[offset : offset + like.nbytes].view(like.dtype).view(like.shape)
 
 
 def random_tensor(
     spec: TensorSpec, device: torch.device, generator: torch.Generator | None = None
 ) -> torch.Tensor:
-    """Return a tensor of random numbers; integers are 0, which is a position in everything."""
+    """Return a tensor of random numbers; integers are 0, which is a valid index everywhere."""
     kind = DTYPES[spec.dtype]
     if kind.is_floating_point:
         return torch.randn(spec.shape, dtype=kind, device=device, generator=generator)

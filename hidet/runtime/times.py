@@ -1,4 +1,4 @@
-"""How long the stages of a compilation took."""
+"""The times of the stages of a compilation."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -8,11 +8,11 @@ from time import perf_counter
 
 @dataclass
 class CompileTimes:
-    """The seconds that a compiled graph cost, by stage and by pass.
+    """The compile time of a graph, in seconds.
 
     Attributes:
-        cached: whether the program came out of the cache, so that no pass was run.
-        stages: seconds by stage; `passes` is one of them on a cold start.
+        cached: whether the program came from the cache.
+        stages: seconds by stage; `passes` is one of them unless cached.
         passes: name and seconds of each pass, in order.
     """
 
@@ -35,7 +35,7 @@ class CompileTimes:
         return sum(self.stages.values())
 
     def table(self) -> str:
-        """Lay the stages and, indented below theirs, the passes out as text, in milliseconds."""
+        """Format the stages and, indented, the passes as a table, in milliseconds."""
         rows: list[tuple[str, float]] = []
         for name, seconds in self.stages.items():
             rows.append((name, seconds))

@@ -1,9 +1,9 @@
-"""A kit for tests of a compiler: FileCheck without a process, lit files, and numbers.
+"""Test utilities: in-process FileCheck and lit, and numeric comparisons.
 
-- `hidet.testing.filecheck`: run passes on text and match the result,
-- `hidet.testing.lit_file`: run the RUN lines of a lit file in this process,
+- `hidet.testing.filecheck`: runs passes on text and matches the result,
+- `hidet.testing.lit_file`: runs the RUN lines of a lit file in this process,
 - `hidet.testing.plugin`: both as a pytest plugin,
-- `hidet.testing.numeric`: compare tensors with a reference of higher precision.
+- `hidet.testing.numeric`: compares tensors with a reference of higher precision.
 
 Start with `docs/write-a-lowering-test.md`.
 """

@@ -1,13 +1,13 @@
-"""A reference for the compute dialect: run its programs on numpy arrays, one operation at a time.
+"""A reference interpreter of the compute dialect, on numpy arrays.
 
     outputs = evaluate(module, [x], {"p0": weight})
 
-It takes functions of `compute.grid`, `compute.fusion`, `graph.matmul` and `graph.constant`, as
-`lower-graph-to-compute` and `fuse` leave them, and is an oracle for all that comes later. A grid's
-body is run once for all elements together, a branch for those elements that take it, a reduction
-once for each element of its domain; a load out of bounds is an error. Meant for small tensors.
+It supports `compute.grid`, `compute.fusion`, `graph.matmul` and `graph.constant`, as produced by
+`lower-graph-to-compute` and `fuse`, and is an oracle for later passes. The body of a grid runs
+vectorized over all elements, a branch over the elements that take it, a reduction once per element
+of its domain; loads out of bounds are errors. Intended for small tensors.
 
-Elements are held in the numpy type of their name; bf16 in float32, rounded to what bf16 can hold.
+Elements have the numpy type of their name; bf16 is float32, rounded to bf16.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from hidet.testing.scalar_semantics import SCALARS, Array, combine, neutral, num
 
 
 class EvaluationError(Exception):
-    """A program loads out of bounds, or holds what this reference does not know."""
+    """A load is out of bounds, or an operation is not supported."""
 
 
 def evaluate(
@@ -42,7 +42,7 @@ def evaluate(
         constants: the data of each `graph.constant`, by name.
 
     Raises:
-        EvaluationError: see there; also where an array is not what the program says.
+        EvaluationError: see there; or an array does not match its type.
     """
     functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
     data = dict(constants or {})
@@ -67,7 +67,7 @@ def _run_function(
 def _run_tensors(
     block: Block, tensors: dict[SSAValue, Array], constants: Mapping[str, Array]
 ) -> list[Array]:
-    """Run a block of operations on whole tensors; give what its last operation hands out."""
+    """Run a block of operations on whole tensors; return the operands of its terminator."""
     scalars = _Lanes(tensors, 1)
     for op in block.ops:
         match op:
@@ -85,7 +85,7 @@ def _run_tensors(
                 outputs = _run_tensors(op.body.block, inner, constants)
                 tensors.update(zip(op.results_, outputs, strict=True))
             case _:
-                scalars.run_op(op)  # what was moved out of a grid, such as a constant
+                scalars.run_op(op)  # hoisted out of a grid, such as a constant
                 continue
         for result in op.results:
             _check(result, tensors[result])
@@ -93,7 +93,7 @@ def _run_tensors(
 
 
 def _check(value: SSAValue, array: Array) -> None:
-    """Raise `EvaluationError` unless an array is of the type of a tensor."""
+    """Raise `EvaluationError` unless an array matches the type of a tensor."""
     expected = numpy_type(element_type(value))
     if array.shape != shape_of(value) or array.dtype != expected:
         raise EvaluationError(f"{value.type} cannot be {array.dtype} of shape {array.shape}")
@@ -117,12 +117,12 @@ def _grid(op: GridOp, outside: "_Lanes") -> Array:
 
 @dataclass
 class _Lanes:
-    """Many evaluations of one body side by side.
+    """A vectorized evaluation of a body.
 
     Attributes:
         tensors: the tensors that can be loaded.
         count: the number of lanes.
-        values: each scalar, as an array over the lanes, or of rank 0 where it is the same in all.
+        values: each scalar, as an array over the lanes, or of rank 0 if it is uniform.
     """
 
     tensors: Mapping[SSAValue, Array]
@@ -130,7 +130,7 @@ class _Lanes:
     values: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
 
     def run(self, block: Block) -> list[Array]:
-        """Run a body; give what it yields."""
+        """Run a body; return what it yields."""
         for op in block.ops:
             if isinstance(op, YieldOp | scf.YieldOp):
                 return [self.values[operand] for operand in op.operands]
@@ -170,7 +170,7 @@ class _Lanes:
         return np.asarray(tensor[indices])
 
     def _reduce(self, op: ReduceOp) -> Array:
-        """Combine the values of a body, one index of its domain after the other."""
+        """Reduce the values of a body over its domain, sequentially."""
         kind = op.kind.data
         total = np.broadcast_to(neutral(kind, op.result.type), (self.count,))
         for index in np.ndindex(*op.shape):

@@ -1,7 +1,6 @@
-"""FileCheck in this process: run passes on text, match what comes out.
+"""In-process FileCheck: runs passes on text, and matches the result.
 
-A pipeline is written as for `hidet-opt -p`. Starting `hidet-opt` costs 0.3 s, a test here a few
-milliseconds.
+Starting `hidet-opt` takes 0.3 s, a test here a few milliseconds.
 """
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from hidet.tools.match_checks import match_checks
 
 
 def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> str:
-    """Run passes on a program and give the text of the result.
+    """Run passes on a program and return the text of the result.
 
     The program is verified before and after every pass.
 
@@ -41,7 +40,7 @@ def check_text(output: str, checks: str) -> None:
     """Match CHECK comments against a text.
 
     Raises:
-        AssertionError: they do not match; the message says which one, and holds the text.
+        AssertionError: they do not match; the message has the comment and the text.
     """
     message = match_checks(output, Options("checks", input_file="output"), checks)
     if message is not None:
@@ -63,10 +62,10 @@ def filecheck(program: str, pipeline: str = "", arguments: Sequence[str] = ()) -
 
 
 def roundtrip(text: str) -> str:
-    """Check that a program survives its custom and its generic form; give the custom form.
+    """Check that a program round-trips through custom and generic form; return the former.
 
     Raises:
-        AssertionError: the program changes on the way.
+        AssertionError: the program changes.
     """
     custom = run_passes(text)
     for form in ("", "--print-op-generic"):
@@ -78,18 +77,15 @@ def roundtrip(text: str) -> str:
 
 
 def expect_error(text: str, pipeline: str, message: str) -> str:
-    """Check that a program is refused, by the parser, a verifier or a pass.
+    """Check that the parser, a verifier or a pass rejects a program; return the error's text.
 
     Args:
         text: the program.
         pipeline: the passes, as for `hidet-opt -p`.
-        message: what the error must say, as a part of it.
-
-    Returns:
-        The whole text of the error.
+        message: a substring of the expected error.
 
     Raises:
-        AssertionError: there is no error, or it says something else.
+        AssertionError: there is no error, or another one.
     """
     try:
         output = run_passes(text, pipeline)

@@ -1,12 +1,12 @@
-"""Run lit files without a process.
+"""Runs lit files in-process.
 
-A lit file is a program whose first comments say how to run it:
+The first comments of a lit file are RUN lines:
 
     // RUN: hidet-opt %s -p 'canonicalize' | filecheck %s
 
-A line is a pipe of `hidet-opt`, `hidet` and `filecheck`, each in the form that a shell would take,
-with `not` before a command that must fail and `2>&1` after one whose errors are matched. lit itself
-runs the same files; a line that needs more of a shell stands in a file with `REQUIRES: shell`.
+A line is a shell pipeline of `hidet-opt`, `hidet` and `filecheck`, with `not` before a command that
+must fail and `2>&1` after one whose errors are matched. lit runs the same files; a file whose lines
+need more of a shell has `REQUIRES: shell`.
 """
 
 import re
@@ -22,8 +22,8 @@ from filecheck.options import parse_argv_options
 from hidet.tools import cli, hidet_opt
 from hidet.tools.match_checks import match_checks
 
-# Short forms of RUN lines, for lit too. The first command checks the custom form, the second
-# that the program survives the generic one.
+# Substitutions in RUN lines, for lit too. The first command checks the custom form, the second
+# the round trip through the generic form.
 MACROS = {
     "HIDET_ROUNDTRIP": (
         "hidet-opt %s --print-op-generic --split-input-file"
@@ -37,12 +37,12 @@ _SHELL_COMMENT = re.compile(r"^\s*(?://|#)\s*REQUIRES:.*\bshell\b", re.MULTILINE
 
 
 class LitFailure(Exception):
-    """A command of a RUN line ended in another way than it should."""
+    """A command of a RUN line failed, or succeeded after `not`."""
 
 
 @dataclass(frozen=True)
 class _Result:
-    """How a command ended: its exit status and what it printed."""
+    """The exit status and the output of a command."""
 
     status: int
     stdout: str
@@ -50,13 +50,13 @@ class _Result:
 
 
 def read_run_lines(path: Path) -> list[str]:
-    """Give the RUN lines of a file; one that ends in a backslash goes on in the next."""
+    """Return the RUN lines of a file, with continuation lines joined."""
     text = "\n".join(_RUN_COMMENT.findall(path.read_text()))
     return [line for line in text.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def needs_shell(path: Path) -> bool:
-    """Tell whether only lit itself can run the file."""
+    """Return whether only lit itself can run the file."""
     return _SHELL_COMMENT.search(path.read_text()) is not None
 
 
@@ -64,7 +64,7 @@ def run_line(line: str, path: Path) -> None:
     """Run one RUN line of the file at `path`.
 
     Raises:
-        LitFailure: a command fails, or succeeds after `not`, or is none that is known here.
+        LitFailure: a command fails, or succeeds after `not`, or is unknown.
     """
     for macro, meaning in MACROS.items():
         line = line.replace(macro, meaning)
@@ -107,18 +107,13 @@ def _run_hidet_opt(arguments: list[str], data: str) -> _Result:
     return _captured(lambda: hidet_opt.main(arguments, BytesIO(data.encode())))
 
 
-def _run_hidet(arguments: list[str], data: str) -> _Result:
-    """Run `hidet`, which reads no input."""
-    return _captured(lambda: cli.main(arguments))
-
-
 def _captured(command: Callable[[], int]) -> _Result:
     """Run a command of this package in this process."""
     stdout, stderr = StringIO(), StringIO()
     with redirect_stdout(stdout), redirect_stderr(stderr):
         try:
             status = command()
-        except SystemExit as end:  # from the parser of the command line
+        except SystemExit as end:  # of argparse
             status = int(end.code or 0)
     return _Result(status, stdout.getvalue(), stderr.getvalue())
 
@@ -131,7 +126,7 @@ def _run_filecheck(arguments: list[str], data: str) -> _Result:
 
 
 _COMMANDS: dict[str, Callable[[list[str], str], _Result]] = {
-    "hidet": _run_hidet,
+    "hidet": lambda arguments, _: _captured(lambda: cli.main(arguments)),
     "hidet-opt": _run_hidet_opt,
     "filecheck": _run_filecheck,
 }

@@ -1,16 +1,15 @@
-"""Compare tensors with a reference of higher precision.
+"""Compares tensors with a reference of higher precision.
 
-The measure is e = |a - r| / (|r| + 1): relative for large values, absolute for small ones.
+The error is |a - r| / (|r| + 1): relative for large values, absolute for small ones.
 """
 
 import torch
 
 
 def error_of(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
-    """Give |a - r| / (|r| + 1) for each element, in float64.
+    """Return |a - r| / (|r| + 1) for each element, in float64.
 
-    Where both are the same infinity, or both NaN, the error is 0; where one is not finite and the
-    other differs, it is infinite.
+    The error of equal infinities, or of two NaN, is 0; that of other nonfinite elements infinity.
     """
     a = actual.detach().to("cpu", torch.float64)
     r = reference.detach().to("cpu", torch.float64)
@@ -24,13 +23,13 @@ def error_of(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
 def assert_close(actual: torch.Tensor, reference: torch.Tensor, tolerance: float) -> None:
     """Check a result against a reference that was computed in float64.
 
-    NaN must meet NaN and infinities the same infinity. Whole numbers and booleans are compared
-    with a reference of their own type, exactly.
+    NaN equals NaN, and infinities have to be equal. Integers and booleans are compared exactly with
+    a reference of their own type.
 
     Args:
         actual: the result, on any device.
-        reference: what it should be, in float64 where `actual` is floating point.
-        tolerance: the largest error, by the measure of this module.
+        reference: the expected result, in float64 if `actual` is floating point.
+        tolerance: the largest allowed error.
 
     Raises:
         AssertionError: the shapes differ, or an error is too large; names the worst element.
@@ -64,10 +63,7 @@ def assert_close(actual: torch.Tensor, reference: torch.Tensor, tolerance: float
 
 
 def poison(tensor: torch.Tensor) -> torch.Tensor:
-    """Fill a tensor with what no correct program leaves behind, in place; gives the tensor.
-
-    Floating point gets NaN, whole numbers their largest value, booleans True.
-    """
+    """Fill a tensor with NaN, the largest integer, or True, in place; return it."""
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         return tensor.fill_(float("nan"))
     if tensor.dtype == torch.bool:

@@ -1,8 +1,8 @@
 """A pytest plugin: the fixture `run_filecheck`, and lit files as tests.
 
-Switch it on with `-p hidet.testing.plugin` or, in the top `conftest.py`,
+Enable it with `-p hidet.testing.plugin` or, in the top `conftest.py`,
 `pytest_plugins = ["hidet.testing.plugin"]`. Every `.mlir` and `.py` file below a folder with a
-`lit.cfg.py` becomes one test for each of its RUN lines, run in this process.
+`lit.cfg.py` becomes one in-process test per RUN line.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run_filecheck() -> Callable[[str, str], None]:
-    """Give `hidet.testing.filecheck.filecheck`: run passes, match the CHECK comments."""
+    """Return `hidet.testing.filecheck.filecheck`: run passes, match the CHECK comments."""
     return filecheck
 
 
@@ -43,7 +43,7 @@ class LitItem(pytest.Item):
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None
     ) -> "str | TerminalRepr":
-        """Show a failure without the Python code of this kit."""
+        """Show a failure without Python tracebacks."""
         if isinstance(excinfo.value, LitFailure):
             return f"{excinfo.value}\nRUN: {self.line}"
         return super().repr_failure(excinfo)

@@ -1,7 +1,4 @@
-"""What scalar operations of arith and math mean, on numpy arrays of scalars.
-
-Integers wrap around.
-"""
+"""The semantics of scalar operations of arith and math, on numpy arrays; integers wrap around."""
 
 import math as python_math
 from collections.abc import Callable, Mapping
@@ -40,7 +37,7 @@ _FLOATS: dict[type[Attribute], type[np.floating[Any]]] = {
 
 
 def numpy_type(element: Attribute) -> np.dtype[Any]:
-    """Give the numpy type that elements of a type are held in; float32 for bf16.
+    """Return the numpy type of an element type; float32 for bf16.
 
     Raises:
         KeyError: there is none.
@@ -53,7 +50,7 @@ def numpy_type(element: Attribute) -> np.dtype[Any]:
 
 
 def rounded(values: Array, element: Attribute) -> Array:
-    """Convert floating-point numbers to an element type, to the nearest, halves to even."""
+    """Round floating-point numbers to an element type, to the nearest, ties to even."""
     if not isinstance(element, BFloat16Type):
         return values.astype(numpy_type(element))
     single = np.asarray(values, np.float32)
@@ -63,7 +60,7 @@ def rounded(values: Array, element: Attribute) -> Array:
 
 
 def neutral(kind: ReduceKind, element: Attribute) -> Array:
-    """Give what a reduction starts from."""
+    """Return the initial value of a reduction."""
     dtype = numpy_type(element)
     if kind in (ReduceKind.ADD, ReduceKind.MUL):
         return np.asarray(kind is ReduceKind.MUL, dtype)
@@ -123,10 +120,9 @@ _COMPARISONS: Mapping[str, Meaning] = {
 
 
 def _integer_division(divide: Meaning, *, leaves: bool = False) -> Meaning:
-    """Give the meaning of a division of integers, of which none traps.
+    """Return the semantics of an integer division, which does not trap.
 
-    Divided by 0, a number gives that whose bits are all set, and leaves itself. The smallest one
-    divided by -1 wraps around.
+    x / 0 has all bits set, and x % 0 is x. The smallest integer divided by -1 wraps around.
     """
 
     def meaning(op: Operation, lhs: Array, rhs: Array) -> Array:
@@ -145,7 +141,7 @@ def _quotient(lhs: Array, rhs: Array) -> Array:
 
 
 def _saturated(op: Operation, x: Array) -> Array:
-    """Convert floats to integers, towards 0: the nearest there is, and 0 for NaN."""
+    """Convert floats to integers, towards 0, saturating, and 0 for NaN."""
     target = numpy_type(op.results[0].type)
     limits = np.iinfo(target)
     whole = np.trunc(np.where(np.isnan(x), 0, x).astype(np.float64))
@@ -156,7 +152,7 @@ def _saturated(op: Operation, x: Array) -> Array:
 
 
 def _whole_power(op: Operation, base: Array, exponent: Array) -> Array:
-    """Take whole powers that wrap around; negative ones of 1 and -1 are exact, others 0."""
+    """Compute integer powers that wrap around; negative ones of 1 and -1 are exact, others 0."""
     power = np.power(base, np.maximum(exponent, 0))
     negative = np.where(np.abs(base) == 1, np.power(base, np.abs(exponent) % 2), 0)
     return np.where(exponent < 0, negative, power).astype(base.dtype)
@@ -171,7 +167,7 @@ def _rounded(op: Operation, x: Array) -> Array:
 
 
 def _elementwise(function: Meaning) -> Meaning:
-    """Give the meaning of an operation that looks at its operands alone."""
+    """Return the semantics of an operation that depends on its operands alone."""
 
     def meaning(op: Operation, *operands: Array) -> Array:
         return function(*operands)
@@ -188,7 +184,7 @@ def _inverse_root(x: Array) -> Array:
 
 
 def _in_doubles(function: Callable[[float], float]) -> Meaning:
-    """Give the meaning of a function that Python has for float64."""
+    """Return the semantics of a function that Python has for float64."""
     vectorized = np.vectorize(function, otypes=[np.float64])
 
     def meaning(op: Operation, x: Array) -> Array:
@@ -205,7 +201,7 @@ def _function(op: FunctionOp, *values: Array) -> Array:
 
 
 def _checked_index(op: CheckedIndexOp, index: Array) -> Array:
-    """Count positions from the front; raise where one is out of bounds."""
+    """Normalize negative indices; raise an error if one is out of bounds."""
     size = op.size.value.data
     position = index if op.from_end is None else np.where(index < 0, index + size, index)
     if np.any((position < 0) | (position >= size)):
@@ -214,16 +210,16 @@ def _checked_index(op: CheckedIndexOp, index: Array) -> Array:
 
 
 def _checked_divisor(op: CheckedDivisorOp, divisor: Array) -> Array:
-    """Give divisors; raise where one is 0."""
+    """Return divisors; raise an error if one is 0."""
     if np.any(divisor == 0):
         raise DivisionByZeroError("an integer is divided by zero", where=op.where.data)
     return divisor
 
 
 def _unless(beats: np.ufunc) -> Meaning:
-    """Return what gives the first number, or the second where that beats it or is NaN.
+    """Return a function that selects the first number, or the second if it is better or NaN.
 
-    So of two zeros it gives the first, whatever their signs; numpy's functions give either.
+    Of two zeros it selects the first, whatever their signs; numpy's functions select either.
     """
 
     def extreme(a: Array, b: Array) -> Array:
@@ -233,9 +229,9 @@ def _unless(beats: np.ufunc) -> Meaning:
 
 
 def _number(beats: np.ufunc) -> Meaning:
-    """Return what gives the second number, or the first where that beats it or the second is NaN.
+    """Return a function that selects the second number, or the first if better, or second is NaN.
 
-    Of two zeros it gives the second.
+    Of two zeros it selects the second.
     """
 
     def number(a: Array, b: Array) -> Array:

@@ -1,4 +1,4 @@
-"""`hidet cache`: look at and clear the cache."""
+"""`hidet cache`: shows and clears the cache."""
 
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ SHOWN_ENTRIES = 10
 
 
 def show(root: Path) -> None:
-    """Print how much the cache holds, and what was used last."""
+    """Print the size of the cache, and the most recently used entries."""
     store = Store(root)
     entries = store.entries()
     print(store.folder.root)
@@ -26,14 +26,14 @@ def show(root: Path) -> None:
 
 
 def clear(root: Path) -> None:
-    """Remove all entries of the cache, and print how much that was."""
+    """Remove all entries of the cache, and print their size."""
     store = Store(root)
     count = len(store.entries())
     print(f"removed {count} entries, {_megabytes(store.clear()).strip()}, from {store.folder.root}")
 
 
 def _name(info: EntryInfo) -> str:
-    """Say what an entry is by its metadata, without marking it as used."""
+    """Return the title of an entry from its metadata, without marking it as used."""
     try:
         meta = read_entry(info.path, info.key).meta
     except (DamagedEntryError, FileNotFoundError) as error:

@@ -1,17 +1,17 @@
-"""The tool `hidet`: look at scripts, the cache, the options and the machine.
+"""The tool `hidet`.
 
-hidet script FILE     what the kernels of a Python file become
-hidet tune FILE       the best configs of a program's fusions, by measuring
-hidet bench matmul M N K   the same for one product
-hidet compile MODEL -o FILE   a model of ONNX or torch.export as a saved graph
-hidet run FILE        a saved graph on random inputs
-hidet bench graph FILE   the time of its calls
-hidet profile FILE    the time of each of its launches, as a table and a page
-hidet cache show      what the cache holds
-hidet cache clear     empty the cache
-hidet option          every option, its value and its meaning
-hidet env             versions, compilers and devices, for a bug report
-hidet new WHAT NAME   the files of a pass, an operation or the like, in a checkout
+hidet script FILE     print the kernels of a Python file
+hidet tune FILE       find the best configs of a program's fusions by measuring
+hidet bench matmul M N K   the same for one matmul
+hidet compile MODEL -o FILE   compile a model of ONNX or torch.export to a saved graph
+hidet run FILE        run a saved graph on random inputs
+hidet bench graph FILE   measure its calls
+hidet profile FILE    measure each of its launches
+hidet cache show      show the content of the cache
+hidet cache clear     clear the cache
+hidet option          show every option, its value and its meaning
+hidet env             show versions, compilers and devices, for a bug report
+hidet new WHAT NAME   write the files of a pass, an operation or the like, in a checkout
 """
 
 import argparse
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from hidet.backend.toolchains import Toolchain
 
 PACKAGES = ("xdsl", "torch", "numpy", "cuda-python")
-"""The distributions whose versions matter for a bug report."""
+"""The distributions whose versions `hidet env` shows."""
 
 
 def _cache(arguments: argparse.Namespace) -> None:
-    """Tell what the cache holds, or empty it."""
+    """Show or clear the cache."""
     from hidet.tools import cache_command
 
     action = {"show": cache_command.show, "clear": cache_command.clear}[arguments.cache_command]
@@ -55,12 +55,12 @@ def _show_script(arguments: argparse.Namespace) -> None:
 
 
 def _show_options(_: argparse.Namespace) -> None:
-    """Tell every option with its value."""
+    """Describe every option with its value."""
     print(option.describe())
 
 
 def _distribution_version(name: str) -> str:
-    """Give the version of an installed distribution."""
+    """Return the version of an installed distribution."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -68,7 +68,7 @@ def _distribution_version(name: str) -> str:
 
 
 def _compiler(toolchain: "Toolchain") -> str:
-    """Tell where a compiler is and which version, or why it cannot be used."""
+    """Return the path and version of a compiler, or why it cannot be used."""
     from hidet.backend.toolchains.base import compiler_version
 
     try:
@@ -81,7 +81,7 @@ def _compiler(toolchain: "Toolchain") -> str:
 
 
 def _processor() -> str:
-    """Tell the model and the number of cores that this process may use."""
+    """Describe the processor, and the number of cores that this process may use."""
     from hidet.backend.toolchains.gxx import cpu_description
 
     models = (line.split(":", 1)[1] for line in cpu_description().splitlines() if "name" in line)
@@ -100,7 +100,7 @@ def _devices() -> list[str]:
 
 
 def _show_env(_: argparse.Namespace) -> None:
-    """Tell versions, compilers, devices and the cache."""
+    """Describe versions, compilers, devices and the cache."""
     from hidet.backend.cache import Store
     from hidet.backend.toolchains import Gxx, Nvcc
 
@@ -111,7 +111,7 @@ def _show_env(_: argparse.Namespace) -> None:
         ("processor", _processor()),
     ]
     rows += [(name, _distribution_version(name)) for name in PACKAGES]
-    # Any architecture will do: it is the same compiler for all.
+    # The architecture does not matter here.
     rows += [("g++", _compiler(Gxx())), ("nvcc", _compiler(Nvcc("sm_80")))]
     rows += [(f"cuda:{index}", device) for index, device in enumerate(_devices())] or [
         ("cuda", "no device")
@@ -123,7 +123,7 @@ def _show_env(_: argparse.Namespace) -> None:
 
 
 def _write_new(arguments: argparse.Namespace) -> None:
-    """Write the files of something new, and tell which files have changed."""
+    """Write the files of something new, and print which files have changed."""
     from hidet.tools import new
     from hidet.tools.new.tree import Tree
 
@@ -141,7 +141,7 @@ def _write_new(arguments: argparse.Namespace) -> None:
 
 
 def _add_new(parser: argparse.ArgumentParser) -> None:
-    """Describe the command line of `hidet new`."""
+    """Add the command `new` to the parser."""
     kinds = parser.add_subparsers(dest="what", required=True)
     helps = {
         "pass": "a pass: `fold-casts`",
@@ -169,7 +169,7 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    """Describe the command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="hidet",
         description=__doc__,
@@ -213,7 +213,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `hidet` and give its exit status."""
+    """Run `hidet` and return its exit status."""
     parsed = _make_parser().parse_args(arguments)
     try:
         parsed.action(parsed)

@@ -1,10 +1,10 @@
-"""The tool `hidet-opt`: read a program, run passes on it, print it.
+"""The tool `hidet-opt`: reads a program, runs passes on it, and prints it.
 
     hidet-opt program.mlir -p 'fuse,schedule{arch=sm_90a}'
     hidet-opt kernel.mlir -t cuda
 
-It is xDSL's `xdsl-opt` with hidet's dialects, passes and targets, with aliases for long attributes,
-and with errors shown as hidet shows them. `HIDET_TRACEBACK=1` shows the Python traceback as well.
+It is xDSL's `xdsl-opt` with hidet's dialects, passes and targets, aliases for long attributes, and
+hidet's error messages. `HIDET_TRACEBACK=1` shows the Python traceback as well.
 """
 
 import os
@@ -45,12 +45,12 @@ from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
 from hidet.universe import multiverse
 
-# How xDSL underlines the operation that does not verify, in a note with the whole program.
+# xDSL's underline of the operation that does not verify, in a note with the whole program.
 _UNDERLINE = re.compile(r"^(?P<operation>.*)\n *\^+-*$", re.MULTILINE)
 
 
 def _failing_operation(error: DiagnosticException) -> str | None:
-    """Give the line of the operation that does not verify, if xDSL has marked it."""
+    """Return the line of the operation that does not verify, if xDSL marks it."""
     for note in getattr(error, "__notes__", ()):
         if match := _UNDERLINE.search(note):
             return match["operation"].strip()
@@ -58,11 +58,10 @@ def _failing_operation(error: DiagnosticException) -> str | None:
 
 
 def _verify(program: ModuleOp) -> None:
-    """Verify a program, and that it defines what it uses, which xDSL does not look at.
+    """Verify a program, including SSA dominance, which xDSL does not check.
 
     Raises:
-        DiagnosticException: it does not verify; some of xDSL's verifiers raise other errors, which
-            name no operation.
+        DiagnosticException: it does not verify; some of xDSL's verifiers raise other exceptions.
     """
     try:
         program.verify()
@@ -79,7 +78,7 @@ def _verify(program: ModuleOp) -> None:
 
 
 def _is_expected(error: Exception) -> bool:
-    """Tell whether an error is about the program; otherwise the pass itself has a mistake."""
+    """Return whether an exception is about the program; otherwise the pass has a bug."""
     cause = error.__cause__
     if not isinstance(error, PassError) or cause is None:
         return True
@@ -87,7 +86,7 @@ def _is_expected(error: Exception) -> bool:
 
 
 def _expand(module_pass: ModulePass) -> Iterable[ModulePass]:
-    """Give the passes of a named pipeline, so that each is timed and verified; else the pass."""
+    """Expand a named pipeline into its passes, so that each is timed and verified."""
     if module_pass.name not in PIPELINES:
         return (module_pass,)
     return passes_of(module_pass.name, PassOptions(**asdict(module_pass)))
@@ -95,10 +94,10 @@ def _expand(module_pass: ModulePass) -> Iterable[ModulePass]:
 
 @dataclass(frozen=True)
 class AliasedMLIRTarget(MLIRTarget):
-    """xDSL's target `mlir`, but with aliases; highlighted text stays without."""
+    """xDSL's target `mlir` with aliases, except in highlighted text."""
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the module as text that `hidet-opt` and `xdsl-opt` read back."""
+        """Write the module as text that `hidet-opt` and `xdsl-opt` can parse."""
         if self.syntax_highlight:
             super().emit(ctx, module, output)
             return
@@ -117,8 +116,8 @@ class HidetOptMain(xDSLOptMain):
     """The driver behind `hidet-opt`.
 
     Args:
-        arguments: the command line without the name of the program; None is that of this process.
-        stdin: what to read where no input file is named; None is that of this process.
+        arguments: the command line without the name of the program; None: that of this process.
+        stdin: the default input; None: that of this process.
     """
 
     version_format = f"hidet-opt {hidet.__version__} on xDSL {{xdsl_version}}"
@@ -131,21 +130,21 @@ class HidetOptMain(xDSLOptMain):
         self._check_target()
 
     def register_all_dialects(self) -> None:
-        """Make the dialects of all installed universes known."""
+        """Register the dialects of all installed universes."""
         for name, factory in multiverse().all_dialects.items():
             self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
-        """Make the passes of all installed universes known."""
+        """Register the passes of all installed universes."""
         self.available_passes.update(multiverse().all_passes)
 
     def register_all_targets(self) -> None:
-        """Make the targets of all installed universes known; text gets aliases."""
+        """Register the targets of all installed universes; `mlir` prints aliases."""
         self.available_targets.update(multiverse().all_targets)
         self.available_targets["mlir"] = lambda: AliasedMLIRTarget
 
     def setup_pipeline(self) -> None:
-        """Read the pipeline of `-p`.
+        """Parse the pipeline of `-p`.
 
         Raises:
             OptionError: the pipeline does not parse, or names an unknown pass or option.
@@ -163,7 +162,7 @@ class HidetOptMain(xDSLOptMain):
         self.pipeline = PassPipeline(tuple(chain.from_iterable(map(_expand, named.passes))))
 
     def _check_target(self) -> None:
-        """Raise where the options of `-t` are not those of the target."""
+        """Raise an error if the target does not have the options of `-t`."""
         spec = parse_spec(self.args.target)
         try:
             multiverse().all_targets[spec.name]().from_spec(spec)
@@ -171,7 +170,7 @@ class HidetOptMain(xDSLOptMain):
             raise OptionError(str(error), where=f"target '{self.args.target}'") from error
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
-        """Give the stream to read and the extension that stands for its format."""
+        """Return the input stream, and the extension of its format."""
         if self.stdin is not None and self.args.input_file is None:
             return self.stdin, "mlir"
         return super().get_input_stream()
@@ -182,8 +181,8 @@ class HidetOptMain(xDSLOptMain):
         """Parse a program.
 
         Raises:
-            HidetError: a string has no end, a value is out of range, the text is no UTF-8, or it is
-                nested more deeply than the parser goes.
+            HidetError: a string is open, a value is out of range, the text is not UTF-8, or it is
+                nested too deeply.
         """
         data = chunk.read()
         text = data.decode(errors="replace")
@@ -203,7 +202,7 @@ class HidetOptMain(xDSLOptMain):
             raise HidetError(
                 "the program is nested too deeply", where=where(deepest(text))
             ) from error
-        except (ValueError, struct.error) as error:  # of xDSL, for some values; it says no place
+        except (ValueError, struct.error) as error:  # xDSL raises them without a location
             raise HidetError(str(error), where=where(refused_value(text, error))) from error
 
     def apply_passes(self, prog: ModuleOp) -> None:
@@ -224,7 +223,7 @@ class HidetOptMain(xDSLOptMain):
             print(format_pass_times(times), file=sys.stderr)
 
     def _verify(self, prog: ModuleOp, after: ModulePass | None = None) -> None:
-        """Verify the program, which a pass may have left, unless the command line forbids it."""
+        """Verify the program after a pass, unless the command line disables it."""
         if self.args.disable_verify:
             return
         try:
@@ -240,7 +239,7 @@ class HidetOptMain(xDSLOptMain):
             ) from error
 
     def _apply_pass(self, module_pass: ModulePass, prog: ModuleOp) -> None:
-        """Apply one pass; what is raised in it comes out as an error that names the pass."""
+        """Apply a pass; exceptions become errors that name the pass."""
         try:
             with blame(module_pass):
                 module_pass.apply(self.ctx, prog)
@@ -253,7 +252,7 @@ class HidetOptMain(xDSLOptMain):
 
 
 def main(arguments: Sequence[str] | None = None, stdin: IO[bytes] | None = None) -> int:
-    """Run `hidet-opt` and give its exit status: 1 where the program or the pipeline is wrong."""
+    """Run `hidet-opt` and return its exit status: 1 if the program or the pipeline is invalid."""
     try:
         HidetOptMain(arguments, stdin).run()
         sys.stdout.flush()

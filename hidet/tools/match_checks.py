@@ -10,10 +10,10 @@ from filecheck.parser import Parser, pattern_for_opts
 
 
 def match_checks(output: str, options: Options, checks: str) -> str | None:
-    """Match CHECK comments against a text; give None, or the matcher's message."""
+    """Match CHECK comments against a text; return None, or the matcher's message."""
     parser = Parser(options, StringIO(checks), *pattern_for_opts(options))
     message = StringIO()
-    with redirect_stdout(message):  # the matcher prints some notes there
+    with redirect_stdout(message):  # the matcher also prints notes
         matcher = Matcher(options, FInput(options.input_file, output), parser)
         matcher.stderr = message
         status = matcher.run()

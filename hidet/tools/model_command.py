@@ -1,4 +1,4 @@
-"""`hidet compile`, `run`, `profile`, `bench graph`: models to saved graphs, and these run."""
+"""`hidet compile`, `run`, `profile`, `bench graph`: compiles models to saved graphs, runs them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _compile(arguments: argparse.Namespace) -> None:
 
 
 def _read(path: Path, shapes: Sequence[str]) -> tuple[torch.nn.Module, list[torch.Tensor]]:
-    """Return a model, and inputs like those that it takes."""
+    """Return a model and example inputs."""
     import torch
 
     from hidet.errors import HidetError
@@ -81,7 +81,7 @@ def _read(path: Path, shapes: Sequence[str]) -> tuple[torch.nn.Module, list[torc
 
 
 def _input(name: str, spec: tuple[torch.dtype, list[int]], given: dict[str, str]) -> torch.Tensor:
-    """Return zeros of the shape and type of an input; -1 is a size that the model leaves open."""
+    """Return zeros of the shape and type of an input; -1 is a dynamic size."""
     import torch
 
     from hidet.errors import HidetError
@@ -99,14 +99,14 @@ def _input(name: str, spec: tuple[torch.dtype, list[int]], given: dict[str, str]
 
 
 def _load(arguments: argparse.Namespace) -> BuiltGraph:
-    """Return a saved graph."""
+    """Load a saved graph."""
     import hidet
 
     return hidet.load_compiled(arguments.file, trusted=arguments.trusted)
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    """Run a saved graph once, and print what is in its outputs."""
+    """Run a saved graph once, and print a summary of its outputs."""
     graph = _load(arguments)
     for number, output in enumerate(graph.run_async(graph.dummy_inputs())):
         values = output.torch().double()
@@ -115,7 +115,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _profile(arguments: argparse.Namespace) -> None:
-    """Measure a saved graph on random inputs, and show what was measured."""
+    """Profile a saved graph on random inputs, and print the profile."""
     profile = _load(arguments).profile(runs=arguments.runs)
     print(profile)
     if arguments.html is not None:
@@ -123,7 +123,7 @@ def _profile(arguments: argparse.Namespace) -> None:
 
 
 def _bench(arguments: argparse.Namespace) -> None:
-    """Print how long a call of a saved graph takes."""
+    """Print the time of a call of a saved graph."""
     from hidet.utils.benchmark import benchmark_func
 
     graph = _load(arguments)

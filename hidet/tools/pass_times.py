@@ -1,4 +1,4 @@
-"""The table of passes that `hidet-opt --time-passes` shows."""
+"""The table of `hidet-opt --time-passes`."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 @dataclass(frozen=True)
 class PassTime:
-    """What one run of a pass took, and the number of operations before and after it."""
+    """The time of a pass, and the number of operations before and after it."""
 
     name: str
     seconds: float
@@ -16,12 +16,12 @@ class PassTime:
 
 
 def count_operations(op: Operation) -> int:
-    """Count the operations in `op`, itself included."""
+    """Return the number of operations in `op`, including itself."""
     return sum(1 for _ in op.walk())
 
 
 def format_pass_times(times: list[PassTime]) -> str:
-    """Lay the times out as a table with aligned columns and a last line with the total."""
+    """Format the times as a table with a total."""
     total = sum(time.seconds for time in times)
     rows = [("pass", "ms", "%", "ops before", "ops after")]
     for time in times:

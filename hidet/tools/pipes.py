@@ -1,14 +1,11 @@
-"""Output that goes to a pipe whose reader has left, as in `hidet option | head`."""
+"""Handles broken pipes, as in `hidet option | head`."""
 
 import os
 import sys
 
 
 def leave_pipe() -> int:
-    """Let what is still to be written go nowhere; give the exit status of a program cut short.
-
-    Python writes out its buffers once more at exit, and would complain.
-    """
+    """Redirect stdout to /dev/null, as Python flushes it at exit; return the exit status."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

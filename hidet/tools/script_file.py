@@ -1,4 +1,4 @@
-"""FileCheck for scripts: a Python file with kernels, and comments that say what they become.
+"""FileCheck for scripts: matches comments in a Python file against its lowered kernels.
 
     # RUN: hidet script %s --filecheck
 
@@ -13,9 +13,9 @@
 
 A comment is matched against one level of the kernels, or with `IR` against all three of the IR:
 
-    TASK      the `task` and `cuda` dialects, as the script says it
-    CUDA      the `cuda` dialect, what one thread does
-    FINAL     the same, ready to be printed
+    TASK      the `task` and `cuda` dialects, as traced
+    CUDA      the `cuda` dialect, for one thread
+    FINAL     the same, before printing
     IR        each of these three
     SOURCE    CUDA C++
 """
@@ -32,17 +32,17 @@ from hidet.frontends.script.module import ScriptModule
 from hidet.tools.match_checks import match_checks
 
 Printed = Level | Literal["source"]
-"""What a script can be printed as."""
+"""The levels that a script can be printed at."""
 
 PREFIXES: dict[Printed, str] = {
     **{level: f"{level.upper()},IR" for level in get_args(Level)},
     "source": "SOURCE",
 }
-"""For each level the prefixes of the comments that are matched against it."""
+"""The prefixes of the comments that are matched against each level."""
 
 
 def read_script_file(path: Path) -> list[CompiledModule]:
-    """Run a Python file and lower the script modules that it leaves in its global names.
+    """Run a Python file, and lower the script modules among its global variables.
 
     Raises:
         HidetError: there is no script module, or a script is wrong.
@@ -63,7 +63,7 @@ def read_script_file(path: Path) -> list[CompiledModule]:
 
 
 def print_script_file(path: Path, level: Printed) -> str:
-    """Give the kernels of a Python file at a level.
+    """Return the kernels of a Python file at a level.
 
     Raises:
         HidetError: there is no script module, or a script is wrong.

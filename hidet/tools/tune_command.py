@@ -1,4 +1,4 @@
-"""`hidet tune` and `hidet bench`: search for configs, and show all candidates with their times."""
+"""`hidet tune` and `hidet bench`: searches for configs, and shows all candidates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 DTYPES = ("f16", "bf16", "f32")
-"""The types of factors that `hidet bench` knows."""
+"""The operand types of `hidet bench`."""
 
 
 def add_commands(commands: Any) -> Any:
-    """Add both commands to those of `hidet`; return what has those of `bench`."""
+    """Add both commands; return the subparsers of `bench`."""
     tune = commands.add_parser("tune", help="search for the configs of a program's fusions")
     tune.add_argument("file", type=Path, help="a program of graph operations or of fusions")
     tune.set_defaults(action=_tune)
@@ -36,7 +36,7 @@ def add_commands(commands: Any) -> Any:
 
 
 def _extent(text: str) -> int:
-    """Read an extent of a matrix."""
+    """Parse an extent of a matrix."""
     value = int(text)
     if value < 1:
         raise ValueError
@@ -49,7 +49,7 @@ def _tune(arguments: argparse.Namespace) -> None:
 
 
 def _bench(arguments: argparse.Namespace) -> None:
-    """Tune one product."""
+    """Tune one matmul."""
     m, n, k, kind = arguments.m, arguments.n, arguments.k, arguments.dtype
     x, w, y = (f"tensor<{a}x{b}x{kind}>" for a, b in ((m, k), (k, n), (m, n)))
     text = f"""func.func @forward(%x: {x}) -> {y} {{
@@ -61,7 +61,7 @@ def _bench(arguments: argparse.Namespace) -> None:
 
 
 def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
-    """Search for the configs of a program, anew, and print what was found."""
+    """Search again for the configs of a program, and print the outcome."""
     import torch
 
     from hidet.backend.cache import open_store
@@ -93,7 +93,7 @@ def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
 
 
 def _fusions(text: str, name: str, arch: str) -> ModuleOp:
-    """Read a program, and make fusions of what is none yet."""
+    """Parse a program, and run the fusion passes on it."""
     from xdsl.parser import Parser
     from xdsl.utils.exceptions import ParseError
 

@@ -1,33 +1,29 @@
-"""Whether the results of candidates agree, but for the order in which they were summed."""
+"""Compares the results of candidates up to the rounding errors of reordered sums."""
 
 from collections.abc import Sequence
 
 import torch
 
 ROUNDINGS = 8
-"""So many roundings of the result's type two candidates may be apart, relative to its size."""
+"""The tolerance in units of the result type's epsilon, relative to the size of the results."""
 
 SUM_ROUNDINGS = 4
-"""The same for roundings of the sums, which are float32 or wider, for each square root of their
-length: errors of many additions go like a random walk."""
+"""The tolerance in units of the epsilon of the sums, which are float32 or wider, per square root of
+their length: rounding errors accumulate like a random walk."""
 
 DIFFERENT_STEPS = 1e-3
-"""The share of whole numbers that may differ: a comparison or a rounding in the epilogue turns the
-least difference of sums into another number."""
+"""The fraction of integers that may differ: a comparison or a rounding in the epilogue amplifies
+the smallest difference of sums."""
 
 PART = 1 << 24
-"""So many elements are compared at a time, for the memory that it takes."""
+"""The number of elements to compare at a time, to limit memory."""
 
 
 def difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor], length: int) -> float:
-    """Return how far results are apart, as a multiple of what is allowed: 1 or less is agreement.
+    """Return the distance of the results of two candidates relative to the tolerance.
 
-    NaN has to meet NaN and infinities the same infinity.
-
-    Args:
-        one: the results of a candidate.
-        other: those of another one.
-        length: how many products were summed for an element.
+    They agree if it is at most 1. NaN equals NaN, and infinities have to be equal. `length` is the
+    extent of the contracted dimension.
     """
     return max((_difference(a, b, length) for a, b in zip(one, other, strict=True)), default=0.0)
 
@@ -48,13 +44,13 @@ def _difference(a: torch.Tensor, b: torch.Tensor, length: int) -> float:
 
 
 def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Cut the elements of a tensor."""
+    """Split the elements of a tensor."""
     flat = tensor.flatten()
     return [flat[start : start + PART] for start in range(0, flat.numel(), PART)]
 
 
 def _part_difference(a: torch.Tensor, b: torch.Tensor, relative: float, size: float) -> float:
-    """Return how far parts of results are apart; the root of the mean square of all is `size`."""
+    """Return the distance of parts of results, whose root mean square is `size`."""
     finite = a.isfinite() & b.isfinite()
     same = (a == b) | (a.isnan() & b.isnan())
     if not bool((finite | same).all()):

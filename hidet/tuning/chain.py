@@ -1,4 +1,4 @@
-"""A plan that runs another one many times, one run after the other, in memory of the caller."""
+"""Plans that repeat another plan, with outputs in memory of the caller."""
 
 from dataclasses import replace
 
@@ -7,15 +7,15 @@ from hidet.runtime.specs import Scalar
 
 
 def chained(plan: Plan, runs: int, copies: int) -> Plan:
-    """Return the plan that runs the launches of `plan` so many times, each after all before.
+    """Return a plan that repeats the launches of `plan` sequentially.
 
-    Its inputs are those of `plan`, then the outputs, which the caller gives too: they can be
-    poisoned. Each weight is there `copies` times, and the runs take turns with them.
+    Its inputs are the inputs of `plan`, then its outputs, so that the caller can poison them. There
+    are `copies` of each weight, which the runs use in turn.
 
     Args:
-        plan: a plan without weights to prepare and without outputs that are only copied.
-        runs: how many times.
-        copies: how many copies of the weights there are.
+        plan: a plan without prepared weights and without copied outputs.
+        runs: the number of runs.
+        copies: the number of copies of the weights.
     """
     size = len(plan.forward)
     launches: list[Launch] = []
@@ -41,14 +41,14 @@ def chained(plan: Plan, runs: int, copies: int) -> Plan:
 
 
 def weight_name(name: str, copy: int) -> str:
-    """Return what a copy of a weight is called."""
+    """Return the name of a copy of a weight."""
     return f"{name}.{copy}"
 
 
 def _passed(
     value: Argument | Scalar | TensorMap, plan: Plan, copy: int
 ) -> Argument | Scalar | TensorMap:
-    """Return what a launch of the chain passes for what one of the plan does."""
+    """Return the argument of the chain for one of the plan."""
     match value:
         case Argument():
             return _moved(value, plan, copy)
@@ -59,7 +59,7 @@ def _passed(
 
 
 def _moved(argument: Argument, plan: Plan, copy: int) -> Argument:
-    """Return where a buffer of the plan lies in the chain."""
+    """Return the buffer of the chain for one of the plan."""
     match argument.space:
         case "output":
             return Argument("input", len(plan.inputs) + int(argument.at))

@@ -1,7 +1,7 @@
-"""Measures candidates on a device: `python -m hidet.tuning.measuring`, a worker.
+"""A worker that measures candidates on a device: `python -m hidet.tuning.measuring`.
 
-It is a process of its own, since a kernel that is wrong may take everything on its device along.
-All that a request depends on is in it, so a worker that dies costs nothing but the candidate.
+It is a separate process, since a faulty kernel may corrupt the context of its device. Requests are
+self-contained, so that the death of a worker affects one candidate only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,23 +22,23 @@ from hidet.tuning.chain import chained
 from hidet.tuning.workers import Message, serve
 
 LAUNCHES = 20
-"""So many launches in a CUDA Graph are measured together: where they take long, fewer."""
+"""The maximal number of launches in a measured CUDA Graph."""
 
 SAMPLE_SECONDS = 0.03
-"""About how long one measurement may take."""
+"""The approximate maximal time of a measurement."""
 
 SAMPLES = 5
-"""The median of so many is the time of a candidate."""
+"""The number of measurements over which the time of a candidate is the median."""
 
 LONG_SECONDS = 1.0
-"""A launch that takes as long is measured once."""
+"""A launch that takes longer is measured once."""
 
 COLD_CACHES = 2
-"""All copies of a weight take so many times the L2 cache, so that no launch finds its own there."""
+"""The size of all copies of the weights as a multiple of the L2 cache, so that launches miss it."""
 
 
 class Candidate:
-    """A candidate with the files of its kernels."""
+    """A plan with the files of its kernels."""
 
     def __init__(self, message: Mapping[str, Any]) -> None:
         self.text: str = message["plan"]
@@ -46,7 +46,7 @@ class Candidate:
         self.files = {key: Path(path) for key, path in message["artifacts"].items()}
 
     def executor(self, device: torch.device, runs: int, copies: int) -> Executor:
-        """Return what runs it so many times in a row."""
+        """Return an executor of `runs` consecutive runs."""
         plan = chained(self.plan, runs, copies)
         if device.type == "cpu":
             return CpuExecutor(plan, self.files)
@@ -60,9 +60,9 @@ class Data:
     """Random tensors for the candidates of one problem.
 
     Args:
-        plan: the plan of one of them; those of the others take the same tensors.
+        plan: the plan of any of them.
         request: the `seed`, and the `l2_bytes` that weights have to exceed, or 0.
-        device: where.
+        device: the device.
     """
 
     def __init__(self, plan: Plan, request: Message, device: torch.device) -> None:
@@ -78,7 +78,7 @@ class Data:
 
 
 class Bench:
-    """Measures the candidates of one problem after the other; keeps the data of the last."""
+    """Measures candidates; caches the data of the last problem."""
 
     def __init__(self) -> None:
         self._data: Data | None = None
@@ -89,12 +89,12 @@ class Bench:
         """Measure candidates, or compare one with others.
 
         Args:
-            request: `device`, `seed`, `l2_bytes`, `length` (how many products an element sums), and
-                `candidates`. With `against`, other candidates, the only one is compared with them.
+            request: `device`, `seed`, `l2_bytes`, `length` (of the sums), and `candidates`. With
+                `against`, other candidates, the only candidate is compared with them.
 
         Returns:
-            `microseconds` of each candidate; with `against` the number of the first one that it
-            agrees with as `results`, or how many there are, and how far it is from the nearest.
+            `microseconds` of each candidate; with `against` also `results`, the number of the first
+            one that it agrees with, or their count, and `apart`, its distance to the nearest.
 
         Raises:
             HidetError: a kernel could not be loaded or launched.
@@ -120,13 +120,13 @@ class Bench:
         return {**reply, "microseconds": self._times(candidates)}
 
     def results(self, candidate: Candidate) -> list[torch.Tensor]:
-        """Return the results of a candidate, from an earlier request if it was there."""
+        """Return the results of a candidate, which are cached."""
         if candidate.text not in self._results:
             self._results[candidate.text] = self._run(candidate)
         return self._results[candidate.text]
 
     def _run(self, candidate: Candidate) -> list[torch.Tensor]:
-        """Run a candidate once, over results that were poisoned."""
+        """Run a candidate once, on poisoned outputs."""
         data = self._known()
         results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
         executor = candidate.executor(data.device, 1, 1)
@@ -135,13 +135,13 @@ class Bench:
         return results
 
     def _times(self, candidates: Sequence[Candidate]) -> list[float]:
-        """Measure candidates in turns; give the median microseconds of a launch of each."""
+        """Return the median microseconds of a launch of each candidate, measured interleaved."""
         runs = [self._sampler(each) for each in candidates]
         samples = [[run() for run in runs] for _ in range(SAMPLES)]
         return [median(column) * 1e6 for column in zip(*samples, strict=True)]
 
     def _sampler(self, candidate: Candidate) -> Callable[[], float]:
-        """Return what measures a candidate once; it gives the seconds of a launch."""
+        """Return a function that measures the seconds of a launch."""
         data = self._known()
         results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
         arguments = [*data.inputs, *results]
@@ -164,7 +164,7 @@ class Bench:
 
 
 def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:
-    """Return a tensor of what no kernel that does its work leaves behind."""
+    """Return a tensor filled with NaN, or the largest integer."""
     kind = DTYPES[spec.dtype]
     if kind == torch.bool:
         return torch.ones(spec.shape, dtype=kind, device=device)
@@ -173,9 +173,9 @@ def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:
 
 
 def _seconds(run: Callable[[], object], device: torch.device) -> float:
-    """Return how long a call takes: on a GPU by its own clock, on the CPU by that on the wall.
+    """Return the time of a call: by events on a GPU, else by a clock.
 
-    A GPU has to have something to do while the host gets the call ready, else it waits for that.
+    A preceding call keeps the GPU busy while the host prepares the measured one.
     """
     if device.type == "cpu":
         start = perf_counter()

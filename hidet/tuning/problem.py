@@ -1,4 +1,4 @@
-"""What is tuned: a fusion, as a program of its own without names and places."""
+"""Tuning problems: fusions as separate programs, without names and locations."""
 
 import hashlib
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ from hidet.lowering.templates.legality import Rejected
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all problems of a program.
+    """The common settings of the problems of a program.
 
     Attributes:
-        arch: the machine that kernels are for.
-        version: what stands for the compiler, with nvcc or g++.
-        cold: whether weights come from memory, since the program has more than the L2 cache holds.
+        arch: the target architecture.
+        version: the fingerprint of the compiler, and of nvcc or g++.
+        cold: whether weights are read from memory, since they exceed the L2 cache.
     """
 
     arch: Arch
@@ -44,17 +44,12 @@ class Problem:
 
     Attributes:
         text: the fusion in a function `@forward`, with weights as constants; equal for fusions that
-            differ in names and places alone.
-        template: what builds its kernel.
-        configs: what may be chosen, the best estimate first.
-        rejected: what the machine cannot run.
-        work: what it computes and moves.
-        length: how many products are summed for an element, or 0.
-
-    Args:
-        fusion: the fusion.
-        template: what accepts it.
-        setting: what holds for the program.
+            differ only in names and locations.
+        template: the template that builds its kernel.
+        configs: the candidates, the best estimate first.
+        rejected: the configs that are invalid on the architecture.
+        work: its operations and bytes.
+        length: the extent of the contracted dimension of its matmul, or 0.
     """
 
     def __init__(self, fusion: FusionOp, template: Template[Any], setting: Setting) -> None:
@@ -69,7 +64,7 @@ class Problem:
 
     @cached_property
     def key(self) -> str:
-        """What the best config depends on, as a sha256."""
+        """A sha256 of everything that the best config depends on."""
         parts = (self.text, str(self.setting.arch), self.setting.version, str(self.setting.cold))
         digest = hashlib.sha256()
         for part in parts:
@@ -77,24 +72,24 @@ class Problem:
         return digest.hexdigest()
 
     def attribute(self, config: Config) -> DictionaryAttr:
-        """Return a config as fusions have it."""
+        """Return the attribute of a config."""
         return config.attribute(self.template.name)
 
 
 def open_fusions(module: ModuleOp, arch: Arch) -> Iterator[tuple[FusionOp, Template[Any]]]:
-    """Give the fusions of `@forward` that have no config yet, with what builds them.
+    """Yield the fusions of `@forward` without a config, with their templates.
 
-    What `@prepare` computes runs once for a set of weights, and is not worth a measurement.
+    `@prepare` runs once per weight set, and is not worth tuning.
     """
     for op in _forward(module):
         if isinstance(op, FusionOp) and op.config is None and all(map(size_of, op.results_)):
             found = find_template(op, arch)
-            if found is not None:  # where none is, `schedule` says so
+            if found is not None:  # `schedule` reports otherwise
                 yield op, found[0]
 
 
 def weight_bytes(module: ModuleOp) -> int:
-    """Return the bytes of all constants that a program names in `@forward`."""
+    """Return the size of all constants of `@forward` in bytes."""
     return sum(
         size_of(op.result) * bytes_of(element_of(op.result))
         for op in _forward(module)
@@ -103,14 +98,14 @@ def weight_bytes(module: ModuleOp) -> int:
 
 
 def _forward(module: ModuleOp) -> Iterator[Operation]:
-    """Give the operations of `@forward`."""
+    """Yield the operations of `@forward`."""
     for function in module.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
             yield from function.body.block.ops
 
 
 def _alone(fusion: FusionOp) -> ModuleOp:
-    """Return a program of the fusion alone."""
+    """Return a program that consists of the fusion alone."""
     weights = [isinstance(value.owner, ConstantOp) for value in fusion.inputs]
     types = [value.type for value in fusion.inputs]
     given = [kind for kind, is_weight in zip(types, weights, strict=True) if not is_weight]
@@ -134,13 +129,13 @@ def _alone(fusion: FusionOp) -> ModuleOp:
 
 
 def _length(fusion: FusionOp) -> int:
-    """Return how many products are summed for an element, or 0."""
+    """Return the extent of the contracted dimension of the matmul, or 0."""
     products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
     return shape_of(products[0].lhs)[-1] if products else 0
 
 
 def _title(fusion: FusionOp) -> str:
-    """Return what a person calls the fusion: its product, else its results."""
+    """Return a readable title of a fusion: its matmul, else its results."""
     for op in fusion.body.block.ops:
         if isinstance(op, MatmulOp):
             *batch, m, n = shape_of(op.result)

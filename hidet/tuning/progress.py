@@ -1,4 +1,4 @@
-"""Two progress bars: candidates that are built, and candidates that are measured."""
+"""The progress bars of the tuner: candidates built, and candidates measured."""
 
 from contextlib import ExitStack
 from typing import Any
@@ -7,11 +7,7 @@ from hidet.backend.build import PROGRESS, ProgressBar
 
 
 class Progress(ExitStack):
-    """The bars of one tuning, which are closed at the end.
-
-    Args:
-        mode: the option `progress`.
-    """
+    """The bars of one tuning, as a context manager; `mode` is the option `progress`."""
 
     def __init__(self, mode: str) -> None:
         super().__init__()
@@ -24,25 +20,25 @@ class Progress(ExitStack):
                 unit="kernel",
                 leave=False,
                 disable=disabled,
-                position=place,
-                mininterval=0,  # there are few candidates, and each takes its time
+                position=position,
+                mininterval=0,  # updates are rare
             )
-            for place, text in enumerate(("Building", "Measuring"))
+            for position, text in enumerate(("Building", "Measuring"))
         ]
         for bar in self._bars:
             self.callback(bar.close)
 
     def expect(self, count: int) -> None:
-        """Note that so many more candidates are built, and measured."""
+        """Add candidates to the totals."""
         for bar in self._bars:
             bar.total += count
             bar.refresh()
 
     def built(self) -> None:
-        """Note that a candidate is built, or cannot be."""
+        """Advance the first bar by a candidate, built or failed."""
         self._bars[0].update()
 
     def measured(self, best: str) -> None:
-        """Note that a candidate is measured, or cannot be; and what the best is now."""
+        """Advance the second bar by a candidate, measured or failed; show the best one."""
         self._bars[1].set_postfix_str(best, refresh=False)
         self._bars[1].update()

@@ -1,4 +1,4 @@
-"""What a search has found, as a table for people."""
+"""Formats the outcome of a search as a table."""
 
 from collections import defaultdict
 from dataclasses import fields
@@ -32,6 +32,6 @@ def report(search: Search) -> str:
 
 
 def _choices(config: Config) -> str:
-    """Return the choices of a config that are not as their defaults."""
+    """Return the fields of a config that differ from their defaults."""
     choices = ((each, getattr(config, each.name)) for each in fields(config))
     return " ".join(f"{each.name}={value}" for each, value in choices if value != each.default)

@@ -1,4 +1,4 @@
-"""The search for one problem: which candidates are measured next, and what is known of them."""
+"""The search for the best config of one problem."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from hidet.tuning.problem import Problem
 from hidet.tuning.space import Space, seeds
 
 SEEDS = {1: 8, 2: 16}
-"""With how many candidates the search of a space begins."""
+"""The number of initial candidates of each search space."""
 
 SEEDS_ON_CPU = {1: 2, 2: 4}
-"""As many on a CPU, whose kernels differ less, and where g++ takes seconds for each; there is no
-more to a search there."""
+"""The number of candidates on a CPU, whose kernels differ less and take g++ seconds each. Searches
+do not descend there."""
 
 DESCENDS = frozenset({2})
-"""The spaces that go on to the direct neighbours of the best, until none is better."""
+"""The search spaces with a local search: it measures the neighbors of the best, until none is
+better."""
 
 FINALISTS = 3
-"""So many of the best candidates are timed again, in turns."""
+"""The number of the best candidates that are measured again."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class Timed:
     Attributes:
         config: its config.
         microseconds: the median time of a launch.
-        results: which candidates it agrees with: equal numbers stand for equal results.
-        apart: how far its results are from the nearest of those before, if there are any, as a
-            multiple of what is allowed.
+        results: the number of the class of candidates with equal results.
+        apart: the distance of its results to the nearest of earlier candidates, relative to the
+            tolerance.
     """
 
     config: Config
@@ -44,13 +45,7 @@ class Timed:
 
 
 class Search:
-    """The search for one problem.
-
-    Args:
-        problem: the problem.
-        first: the candidates to begin with.
-        descends: whether the direct neighbours of the best follow, until none is better.
-    """
+    """The search for one problem."""
 
     def __init__(self, problem: Problem, first: Sequence[Config], *, descends: bool) -> None:
         self.problem = problem
@@ -61,49 +56,49 @@ class Search:
 
     @staticmethod
     def of(problem: Problem, space: int) -> Search:
-        """Return the search of a space, 1 or 2."""
+        """Return the search of search space 1 or 2."""
         on_cpu = problem.setting.arch.is_cpu
         first = seeds(problem.configs, (SEEDS_ON_CPU if on_cpu else SEEDS)[space])
         return Search(problem, first, descends=space in DESCENDS and not on_cpu)
 
     def next_round(self) -> list[Config]:
-        """Return the candidates to measure next; none where the search is over."""
+        """Return the candidates to measure next; none if the search has ended."""
         if not self._known:
             return self._first
         best = self.best
         if best is None or not self._descends:
             return []
-        return [each for each in self._space.neighbours(best.config) if each not in self._known]
+        return [each for each in self._space.neighbors(best.config) if each not in self._known]
 
     def add(self, outcome: Timed | Rejected) -> None:
-        """Take down what became of a candidate, or a new time of it."""
+        """Record the outcome of a candidate, or a new time of it."""
         self._known[outcome.config] = outcome
 
     def outcome(self, config: Config) -> Timed | Rejected | None:
-        """Return what is known of a config; None where it is no candidate so far."""
+        """Return the outcome of a config; None if it has not been a candidate."""
         return self._known.get(config)
 
     @property
     def ranking(self) -> list[Timed]:
-        """The candidates whose results the most agree on, the fastest first."""
+        """The candidates with the most frequent results, the fastest first."""
         timed = [each for each in self._known.values() if isinstance(each, Timed)]
-        # The first of equals is what was found first: the cost model's choice, as a rule.
+        # Among equally frequent results, the earliest: usually those of the cost model's choice.
         results, _ = next(iter(Counter(each.results for each in timed).most_common(1)), (0, 0))
         agreed = [each for each in timed if each.results == results]
         return sorted(agreed, key=lambda each: each.microseconds)
 
     @property
     def best(self) -> Timed | None:
-        """The fastest of them, if there is one."""
+        """The first of the ranking, if there is one."""
         return next(iter(self.ranking), None)
 
     @property
     def measured(self) -> int:
-        """How many candidates have been tried."""
+        """The number of candidates with an outcome."""
         return len(self._known)
 
     def rejected(self) -> list[Rejected]:
-        """Return the candidates that failed, and those whose results are not those of the most."""
+        """Return the candidates that failed, and those with deviating results."""
         ranking = self.ranking
         found: list[Rejected] = []
         for each in self._known.values():
@@ -116,6 +111,6 @@ class Search:
         return found
 
     def finalists(self) -> list[Timed]:
-        """Return the best candidates, if there is anything to decide between."""
+        """Return the best candidates, if there are several."""
         best = self.ranking[:FINALISTS]
         return best if len(best) > 1 else []

@@ -1,4 +1,4 @@
-"""Spaces of configs: where a search begins, and what stands next to a config."""
+"""Search spaces of configs: initial candidates and neighbors."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -7,10 +7,10 @@ from hidet.lowering.templates.config import Config
 
 
 def seeds(configs: Sequence[Config], count: int) -> list[Config]:
-    """Return so many configs to begin with: good estimates that are not much the same.
+    """Return initial candidates with good estimates that differ from each other.
 
-    The first is the cost model's. Those that follow differ from all before in two choices at
-    least, as long as there are such; then come the best of the others.
+    The first is the cost model's choice. The next ones differ from all earlier ones in at least two
+    fields, while there are such; the best of the others follow.
     """
     chosen: list[Config] = []
     for apart in (2, 1):
@@ -21,16 +21,12 @@ def seeds(configs: Sequence[Config], count: int) -> list[Config]:
 
 
 def _differences(one: Config, other: Config) -> int:
-    """Count the choices in which two configs of one template differ."""
+    """Count the fields in which two configs of one template differ."""
     return sum(getattr(one, each.name) != getattr(other, each.name) for each in fields(one))
 
 
 class Space:
-    """The configs of one problem.
-
-    Args:
-        configs: all of one template; their order does not matter.
-    """
+    """The configs of one problem, all of one template."""
 
     def __init__(self, configs: Sequence[Config]) -> None:
         self._configs = configs
@@ -39,17 +35,16 @@ class Space:
             for each in fields(configs[0])
         }
 
-    def neighbours(self, config: Config) -> list[Config]:
-        """Return the configs a single step away.
+    def neighbors(self, config: Config) -> list[Config]:
+        """Return the configs that differ by one step.
 
-        A step takes one choice to its next smaller or larger value. Where the space lacks exactly
-        that config (a larger tile goes with other warps), the nearest one that has the value
-        stands for it.
+        A step changes one field to its next smaller or larger value. If the space lacks that config
+        (a larger tile needs other warps), the nearest one with this value replaces it.
         """
         found: dict[Config, None] = {}
         for name, values in self._values.items():
-            place = values.index(getattr(config, name))
-            for value in (*values[max(place - 1, 0) : place], *values[place + 1 : place + 2]):
+            at = values.index(getattr(config, name))
+            for value in (*values[max(at - 1, 0) : at], *values[at + 1 : at + 2]):
                 beside = [each for each in self._configs if getattr(each, name) == value]
                 found[min(beside, key=lambda each: self._distance(each, config))] = None
         return list(found)

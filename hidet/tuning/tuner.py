@@ -1,4 +1,4 @@
-"""The tuner of a program: gives each fusion the config that is the best, as far as is known."""
+"""The tuner: sets the config of each fusion of a program to the fastest known one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LOG = logging.getLogger(__name__)
 MEASURING = "hidet.tuning.measuring"
 
 MEASURE_SECONDS = 60.0
-"""A candidate that takes longer hangs, as a rule; this includes the start of the process."""
+"""The time limit of a candidate, which includes the start of the process."""
 
 
 class TuningWarning(UserWarning):
@@ -37,7 +37,7 @@ class TuningWarning(UserWarning):
 
 
 Built: TypeAlias = Message | WorkerError
-"""A candidate as `hidet.tuning.measuring` takes it, or why there is none."""
+"""A candidate as `hidet.tuning.measuring` takes it, or an error."""
 
 
 class Builder(Protocol):
@@ -52,16 +52,16 @@ class Builder(Protocol):
 
 @dataclass(frozen=True)
 class Conditions:
-    """How a program is tuned.
+    """The settings of a tuner.
 
     Attributes:
         space: the option `search_space`.
-        arch: the machine that kernels are for.
-        version: what stands for the compiler, with nvcc or g++.
-        device: where candidates are measured, as torch names it.
+        arch: the target architecture.
+        version: the fingerprint of the compiler, and of nvcc or g++.
+        device: the device that candidates are measured on.
         progress: the option `progress`.
-        again: search also for what has a winner, and replace that.
-        cold: whether weights come from memory however small they are.
+        again: search again for problems that have a winner, and replace it.
+        cold: measure with weights that are not in the cache, however small they are.
     """
 
     space: int
@@ -77,9 +77,9 @@ class Tuner:
     """Finds configs for the fusions of programs.
 
     Args:
-        conditions: how.
-        winners: what was found before; gets what is found now.
-        make_builder: makes what builds candidates, for the time of a `with` block.
+        conditions: the settings.
+        winners: the known winners, to which new ones are added.
+        make_builder: returns a context manager of a builder of candidates.
     """
 
     def __init__(
@@ -91,20 +91,20 @@ class Tuner:
         self._conditions = conditions
         self._winners = winners
         self._make_builder = make_builder
-        # By the key of the problem; None where a search has found nothing.
+        # By the key of the problem; None if a search has found nothing.
         self._found: dict[str, str | None] = {}
         self.searches: list[Search] = []
-        """The searches that were made, each at its end."""
+        """The finished searches."""
 
     @property
     def has_work(self) -> bool:
-        """Whether anything is measured, or there is anything to look up."""
+        """Whether there is anything to measure or to look up."""
         return self._conditions.space > 0 or bool(self._winners.state())
 
     def tune(self, module: ModuleOp) -> None:
-        """Give the fusions of a program their configs, in place.
+        """Set the configs of the fusions of a program, in place.
 
-        A fusion stays without where it has no choice, or where there is no winner.
+        A fusion with a single candidate, or without a winner, gets none.
         """
         conditions = self._conditions
         cold = conditions.cold or weight_bytes(module) > conditions.arch.l2_bytes
@@ -126,7 +126,7 @@ class Tuner:
                 fusion.config = _attribute(config)
 
     def _look_up(self, problems: Mapping[str, Problem]) -> None:
-        """Take over the winners that are known."""
+        """Look up known winners."""
         for key in problems:
             if key not in self._found:
                 winner = self._winners.find(key, self._conditions.space)
@@ -134,7 +134,7 @@ class Tuner:
                     self._found[key] = winner.config
 
     def search(self, searches: Sequence[Search]) -> None:
-        """Make searches, side by side, and keep each winner when its search is over."""
+        """Run searches concurrently, and store each winner when its search ends."""
         conditions = self._conditions
         with Progress(conditions.progress) as progress, self._make_builder() as builder:
             bench = _Bench(conditions)
@@ -151,7 +151,7 @@ class Tuner:
         self.searches.extend(searches)
 
     def _keep(self, search: Search) -> None:
-        """Keep the winner of a search that is over."""
+        """Store the winner of a finished search."""
         problem, best = search.problem, search.best
         for each in search.rejected():
             LOG.info("%s: rejected %s: %s", problem.title, each.config, each.reason)
@@ -173,7 +173,7 @@ class Tuner:
 
 
 def _round(searches: Sequence[Search], builder: Builder, bench: _Bench, progress: Progress) -> None:
-    """Build and measure what the searches want next."""
+    """Build and measure the next candidates of each search."""
     wanted = [(search, config) for search in searches for config in search.next_round()]
     progress.expect(len(wanted))
     texts = [(s.problem.text, str(s.problem.attribute(config))) for s, config in wanted]
@@ -184,7 +184,7 @@ def _round(searches: Sequence[Search], builder: Builder, bench: _Bench, progress
 
 
 def _best(search: Search) -> str:
-    """Return what the bar shows of a search: the best time, and its share of the roofline."""
+    """Return the status of a search: the best time, and its share of the roofline."""
     best, problem = search.best, search.problem
     if best is None:
         return ""
@@ -193,12 +193,12 @@ def _best(search: Search) -> str:
 
 
 class _Bench:
-    """The process that measures, with the candidates that it can compare others with."""
+    """The measuring process, and the candidates to compare results with."""
 
     def __init__(self, conditions: Conditions) -> None:
         self._device = conditions.device
         self._worker = Worker(MEASURING, MEASURE_SECONDS)
-        self._worker.start()  # it loads torch while candidates are built
+        self._worker.start()  # it imports torch while candidates are built
         self._seed = random.getrandbits(32)
         self._built: dict[tuple[Search, Config], Message] = {}
         self._different: dict[Search, list[Message]] = {}
@@ -218,7 +218,7 @@ class _Bench:
         return Timed(config, reply["microseconds"][0], reply["results"], reply["apart"])
 
     def time_again(self, search: Search) -> None:
-        """Time the best candidates of a search once more, in turns."""
+        """Measure the best candidates of a search again, interleaved."""
         finalists = search.finalists()
         built = [self._built[search, each.config] for each in finalists]
         try:
@@ -246,5 +246,5 @@ class _Bench:
 
 def _attribute(text: str) -> DictionaryAttr:
     attribute = Parser(make_context(), text).parse_attribute()
-    assert isinstance(attribute, DictionaryAttr), "the cache holds what was written"
+    assert isinstance(attribute, DictionaryAttr)
     return attribute

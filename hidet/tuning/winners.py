@@ -1,30 +1,29 @@
-"""The winners of searches, on disk: an entry of the cache each, which appears whole or not at all.
+"""The winners of searches, stored as entries of the cache.
 
-The entry of a winner is its metadata. Keys hold the problem and the space that was searched, so a
-search of a larger space adds a winner, and replaces none; the first of two that search the same at
-the same time stays. Entries leave like all others of the cache, when it is full.
+A winner is the metadata of its entry. Keys contain the problem and the search space, so a search of
+a larger space adds a winner and replaces none; the first of two concurrent searches wins. Entries
+are evicted like others.
 """
 
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from hidet.backend.cache import Store
 
 SPACES = (0, 1, 2)
-"""What the option `search_space` may be: 0 measures nothing."""
+"""The values of the option `search_space`; 0 measures nothing."""
 
 
 @dataclass(frozen=True)
 class Winner:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
         config: the config, as the text of its attribute.
-        microseconds: how long its kernel took.
-        measured: how many candidates were measured.
-        title: what was searched for, for people.
+        microseconds: the time of its kernel.
+        measured: the number of measured candidates.
+        title: the title of the problem.
     """
 
     config: str
@@ -34,29 +33,25 @@ class Winner:
 
 
 class Winners:
-    """The winners that a cache holds.
-
-    Args:
-        store: the cache.
-    """
+    """The winners in a cache."""
 
     def __init__(self, store: Store) -> None:
         self._entries = store.winners
         self._folder = store.folder.root / self._entries.namespace
 
     def find(self, problem: str, space: int) -> Winner | None:
-        """Give the winner of a problem, by its key, from a search of this space or a larger one."""
+        """Return the winner of a problem from a search of this space or a larger one."""
         for searched in reversed(range(max(space, 1), SPACES[-1] + 1)):
             entry = self._entries.entry(_key(problem, searched))
             if entry is not None:
-                return _winner(entry.meta)
+                return Winner(**entry.meta)
         return None
 
     def save(self, problem: str, space: int, winner: Winner) -> None:
-        """Keep the winner of a problem.
+        """Store the winner of a problem.
 
         Raises:
-            CacheError: it can be stored nowhere.
+            CacheError: it cannot be stored.
         """
         self._entries.put(_key(problem, space), {}, asdict(winner))
 
@@ -65,7 +60,7 @@ class Winners:
         self._entries.remove(_key(problem, space))
 
     def state(self) -> str:
-        """Give what changes when winners come and go: "" where there are none."""
+        """Return a hash of the set of winners; "" if there are none."""
         found = sorted(_version(place) for place in self._folder.glob("??/*"))
         return hashlib.sha256("".join(found).encode()).hexdigest() if found else ""
 
@@ -75,13 +70,8 @@ def _key(problem: str, space: int) -> str:
 
 
 def _version(place: Path) -> str:
-    """Tell an entry from others and from one that replaces it; "" if it is gone."""
+    """Return the identity of an entry, which changes if it is replaced; "" if it is gone."""
     try:
         return f"{place.name} {place.stat().st_mtime_ns} "
     except FileNotFoundError:
         return ""
-
-
-def _winner(meta: dict[str, Any]) -> Winner:
-    """Read a winner; what the cache gives is what was written."""
-    return Winner(**meta)

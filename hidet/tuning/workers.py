@@ -1,8 +1,8 @@
-"""Processes that do what may end badly, or what Python does on one core only.
+"""Worker processes, for crash isolation and parallelism.
 
-A worker is a module that is run by the interpreter, `python -m module`; it serves requests until
-its input ends. It is no child of `multiprocessing`, which would run the user's program again. A
-request and its reply are a line of JSON each.
+A worker is a module that `python -m module` runs; it serves requests until its input ends.
+`multiprocessing` is not used, as it would run the user's program again. A request and its reply are
+a line of JSON each.
 """
 
 import json
@@ -20,22 +20,22 @@ from typing import IO, Any
 from hidet.errors import HidetError
 
 Message = Mapping[str, Any]
-"""What JSON can hold."""
+"""A JSON object."""
 
 TAIL = 300
-"""So many characters of what a worker has printed last are shown."""
+"""The number of characters of a dead worker's output to show."""
 
 
 class WorkerError(Exception):
-    """A request was not answered: it failed, or the worker died over it; the text says why."""
+    """A request failed, or the worker died."""
 
 
 class Worker:
-    """A process that answers requests; it is started when the first comes, and after each death.
+    """A process that answers requests; it is started at the first one, and again after its death.
 
     Args:
-        module: what it runs.
-        time_limit: the seconds that a request may take.
+        module: the module that it runs.
+        time_limit: the time limit of a request in seconds.
     """
 
     def __init__(self, module: str, time_limit: float) -> None:
@@ -45,7 +45,7 @@ class Worker:
         self._printed: IO[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the process unless it runs."""
+        """Start the process unless it is running."""
         if self._process is None:
             self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has ended
             self._process = subprocess.Popen(
@@ -58,10 +58,10 @@ class Worker:
         return self._process
 
     def ask(self, request: Message) -> Message:
-        """Give the reply to a request.
+        """Return the reply to a request.
 
         Raises:
-            WorkerError: there is none. The worker is as new after that.
+            WorkerError: it failed. The next request starts a new process.
         """
         process = self.start()
         assert process.stdin is not None
@@ -95,7 +95,7 @@ class Worker:
             self._printed.close()
 
     def _death(self, process: subprocess.Popen[bytes]) -> str:
-        """Say how a process has ended."""
+        """Describe how a process has ended."""
         status = process.wait()
         assert self._printed is not None
         self._printed.seek(0)
@@ -105,12 +105,12 @@ class Worker:
 
 
 class WorkerPool(ExitStack):
-    """Workers of one module that answer side by side, and are closed at the end.
+    """Parallel workers of one module, as a context manager.
 
     Args:
-        module: what they run.
-        count: how many.
-        time_limit: the seconds that a request may take.
+        module: the module that they run.
+        count: the number of workers.
+        time_limit: the time limit of a request in seconds.
     """
 
     def __init__(self, module: str, count: int, time_limit: float) -> None:
@@ -122,12 +122,7 @@ class WorkerPool(ExitStack):
     def ask_all(
         self, requests: Sequence[Message], advance: Callable[[], object]
     ) -> list[Message | WorkerError]:
-        """Give the replies to requests, or why there is none.
-
-        Args:
-            requests: the requests.
-            advance: called after each.
-        """
+        """Return the replies to requests, or errors; `advance` is called after each."""
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             idle.put(worker)
@@ -147,10 +142,9 @@ class WorkerPool(ExitStack):
 
 
 def serve(answer: Callable[[Message], Message]) -> None:
-    """Answer requests until there are no more; what else is printed goes to standard error.
+    """Answer requests until the input ends; other output goes to standard error.
 
-    What a request is refused with by name is told; anything else ends the process, and the trace
-    that it prints tells.
+    A `HidetError` is replied; other exceptions end the process with a traceback.
     """
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -76,7 +76,7 @@ def test_key_tells_source_and_fingerprint_apart():
 @pytest.mark.parametrize("key", ["", "abc", "../" * 20, "A" * 64, "g" * 64, f"{KEY}\n"])
 def test_what_is_no_key(store, key):
     """A key becomes a path, so nothing else may pass for one."""
-    with pytest.raises(CacheError, match="is no key"):
+    with pytest.raises(CacheError, match="is not a key"):
         store.kernels.get(key)
 
 
@@ -122,15 +122,15 @@ DAMAGES = {
     "binary changed": ("kernel.so", flip, "kernel.so has another checksum"),
     "binary gone": ("kernel.so", os.unlink, "kernel.so is missing"),
     "source changed": ("kernel.cpp", flip, "kernel.cpp has another checksum"),
-    "description cut": (DESCRIPTION, cut(100), "is no JSON"),
-    "description empty": (DESCRIPTION, cut(0), "is no JSON"),
+    "description cut": (DESCRIPTION, cut(100), "is not JSON"),
+    "description empty": (DESCRIPTION, cut(0), "is not JSON"),
     "description changed": (DESCRIPTION, flip, "entry.json"),
     "description gone": (DESCRIPTION, os.unlink, "entry.json is missing"),
     "no object": (DESCRIPTION, lambda path: path.write_text("[1, 2]"), "has no payload"),
     "no payload": (DESCRIPTION, lambda path: path.write_text('{"payload": 3}'), "has no payload"),
-    "no text": (DESCRIPTION, lambda path: path.write_bytes(b"\xff\xfe"), "is no JSON"),
-    "other format": (DESCRIPTION, reseal(format=99), "of another format or key"),
-    "other key": (DESCRIPTION, reseal(key=key_of(1)), "of another format or key"),
+    "no text": (DESCRIPTION, lambda path: path.write_bytes(b"\xff\xfe"), "is not JSON"),
+    "other format": (DESCRIPTION, reseal(format=99), "another format or key"),
+    "other key": (DESCRIPTION, reseal(key=key_of(1)), "another format or key"),
 }
 
 

@@ -242,7 +242,7 @@ def test_no_room_anywhere(tmp_path, full, monkeypatch):
     full(tmp_path, "fsync")
     with (
         pytest.warns(CacheWarning),
-        pytest.raises(CacheError, match="no room for a compiled artifact") as caught,
+        pytest.raises(CacheError, match="no space for a compiled artifact") as caught,
     ):
         store.kernels.put(KEY, FILES, {})
     assert str(tmp_path / "cache") in caught.value.what

@@ -65,15 +65,15 @@ with open(sys.argv[1], "r+b") as file:
 
 FAULTS = {
     "empty": (': > "$out"', "it has 0 bytes only"),
-    "none": ('rm "$out"', "it ended well, but wrote no file"),
-    "folder": ('rm "$out"; mkdir "$out"', "no plain file"),
-    "pipe": ('rm "$out"; mkfifo "$out"', "no plain file"),
-    "endless": ('ln -sf /dev/zero "$out"', "no plain file"),
+    "none": ('rm "$out"', "it succeeded, but wrote no file"),
+    "folder": ('rm "$out"; mkdir "$out"', "not a regular file"),
+    "pipe": ('rm "$out"; mkfifo "$out"', "not a regular file"),
+    "endless": ('ln -sf /dev/zero "$out"', "not a regular file"),
     "huge": ('truncate -s 2G "$out"', "wrote 2147483648 bytes"),
-    "cut": ('truncate -s 5000 "$out"', "it is cut"),
-    "text": ('yes "all is well" | head -99 > "$out"', "no ELF file"),
+    "cut": ('truncate -s 5000 "$out"', "it is truncated"),
+    "text": ('yes "all is well" | head -99 > "$out"', "not an ELF file"),
     "object": (f"echo '{LOST}' | g++ -c -fPIC -x c++ - -o \"$out\"", "it cannot be loaded"),
-    "damaged": (f"{sys.executable} -c '{DAMAGE}' \"$out\"", r"ends a process \(SIGSEGV\)"),
+    "damaged": (f"{sys.executable} -c '{DAMAGE}' \"$out\"", r"crashes a process \(SIGSEGV\)"),
     "lost": (f"echo '{LOST}' | g++ -shared -fPIC -x c++ - -o \"$out\"", "cannot be .* nowhere"),
     "another": (
         'cp "$(g++ -print-file-name=libgcc_s.so.1)" "$out"',
@@ -203,5 +203,5 @@ def test_cubins_are_looked_into(tmp_path):
     elf.check_object(data, "cuda", Nvcc("sm_80").symbol("one"))
     with pytest.raises(elf.BadObjectError, match="does not define 'two'"):
         elf.check_object(data, "cuda", "two")
-    with pytest.raises(elf.BadObjectError, match="it is cut"):
+    with pytest.raises(elf.BadObjectError, match="it is truncated"):
         elf.check_object(data[:-100], "cuda", None)

@@ -75,7 +75,7 @@ def test_gxx_from_cxx(monkeypatch, fake):
 @pytest.mark.parametrize(
     ("version", "complaint"),
     [
-        ("clang version 17.0.6\nTarget: x86_64", "is no g"),
+        ("clang version 17.0.6\nTarget: x86_64", "is not g"),
         ("g++ (Ubuntu 9.4.0-1ubuntu1) 9.4.0\nCopyright Free Software Foundation", "is too old"),
     ],
 )

@@ -34,7 +34,7 @@ from hidet.errors import (
     UnsupportedDtypeError,
     UnsupportedOperatorError,
 )
-from hidet.frontends.torch.notices import UnsupportedOperatorWarning
+from hidet.frontends.torch.partition import UnsupportedOperatorWarning
 from hidet.lowering.task import schedule
 from hidet.testing.numeric import assert_close
 from hidet.tools import hidet_opt

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
-from hidet.runtime import held
+from hidet.runtime import keepalive
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 
@@ -120,21 +120,6 @@ def test_prepare_follows_changes_of_its_weights_only(load, plans, monkeypatch):
     p1.data = _vector(plans)
     _check_prepared(executor, x, p0, p1)
     assert len(calls) == 3
-
-
-def test_changes_after_many_calls_show_in_the_same_call(load, plans, monkeypatch):
-    """By then, counters are read behind the launches, which run once more."""
-    monkeypatch.setattr("hidet.runtime.executor.CALM", 2)
-    executor = load(plans.prepared())
-    calls = _count_prepare(executor, monkeypatch)
-    p0, p1 = _vector(plans), _vector(plans)
-    for changes in range(3):
-        for _ in range(4):
-            _check_prepared(executor, _vector(plans), p0, p1)
-        assert len(calls) == changes + 1
-        p1.add_(1)
-    p1.data = _vector(plans)
-    _check_prepared(executor, _vector(plans), p0, p1)
 
 
 def test_several_modules_share_a_graph(load, plans, monkeypatch):
@@ -323,16 +308,16 @@ def test_what_was_freed_meanwhile_is_held_again(load, plans):
     x, p0, p1 = (_vector(plans) for _ in range(3))
     _check_prepared(executor, x, p0, p1)
     gc.collect()
-    assert executor._held() is None
+    assert executor._keepalive() is None
     _check_prepared(executor, x, p0, p1)
-    assert executor._held() is not None
+    assert executor._keepalive() is not None
 
 
 @pytest.fixture
 def storages_taken(monkeypatch):
     """Count the storages of inputs that calls take hold of; a second thread is there."""
-    taken, storage_of = [], held._storage
-    monkeypatch.setattr(held, "_storage", lambda tensor: taken.append(1) or storage_of(tensor))
+    taken, storage_of = [], keepalive._storage
+    monkeypatch.setattr(keepalive, "_storage", lambda tensor: taken.append(1) or storage_of(tensor))
     with ThreadPoolExecutor(1) as thread:
         thread.submit(gc.collect).result()
         yield taken
@@ -346,7 +331,7 @@ def test_inputs_that_stay_are_held_at_once(load, plans, storages_taken):
         for _ in range(2):
             _check_simple(executor, x, w)
         executor.run([x], [w])
-        assert executor._inputs._held() is not None
+        assert executor._inputs._keepalive() is not None
         before = len(storages_taken)
         _check_simple(executor, x, w)
         assert len(storages_taken) == before > 0
@@ -365,7 +350,7 @@ def test_inputs_are_held_no_longer_than_they_live(load, plans, storages_taken):
             x = _vector(plans)
             for _ in range(patience + 2):
                 executor.run([x], [w])
-            assert executor._inputs._held() is not None
+            assert executor._inputs._keepalive() is not None
             storage = weakref.ref(x.untyped_storage())
             del x
             assert storage() is None
@@ -378,7 +363,7 @@ def test_inputs_are_held_no_longer_than_they_live(load, plans, storages_taken):
 THREADS = """
 import threading
 from tqdm import tqdm
-from hidet.runtime.held import others_may_replace
+from hidet.runtime.keepalive import others_may_replace
 
 def show():
     print(threading.active_count(), others_may_replace())

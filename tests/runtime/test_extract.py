@@ -132,7 +132,7 @@ def test_other_operations_are_refused():
         (
             "func.func @forward(%x : tensor<4xf32>) { func.return }",
             LegalityError,
-            "passes tensor<4xf32>, which is no memref",
+            "passes tensor<4xf32>, which is not a memref",
         ),
         (
             "func.func @forward(%x : memref<4xi4>) { func.return }",

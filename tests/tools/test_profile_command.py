@@ -52,5 +52,5 @@ def test_from_python():
 def test_graph_without_program():
     """What launches nothing cannot be measured."""
     compiled = hidet.compile(lambda x: x, torch.randn(3))
-    with pytest.raises(hidet.errors.HidetError, match="has no program"):
+    with pytest.raises(hidet.errors.HidetError, match="has no operators"):
         compiled.profile(torch.randn(3))

@@ -39,7 +39,7 @@ def test_rounds(problem, space, first):
     assert search.measured == sum(rounds)
     best = search.best.config
     if space == 2:  # a minimum: no direct neighbour is better
-        near = search._space.neighbours(best)
+        near = search._space.neighbors(best)
         assert near
         assert all(times[each] > times[best] for each in near)
 

@@ -50,12 +50,12 @@ def test_seeds_are_filled_up_in_order():
 
 
 def test_neighbours_are_single_steps():
-    near = Space(GRID).neighbours(Choice(32, 1, 3))
+    near = Space(GRID).neighbors(Choice(32, 1, 3))
     assert set(near) == {
         *(Choice(16, 1, 3), Choice(64, 1, 3), Choice(32, 2, 3)),
         *(Choice(32, 1, 2), Choice(32, 1, 4)),
     }
-    assert set(Space(GRID).neighbours(Choice(16, 2, 4))) == {
+    assert set(Space(GRID).neighbors(Choice(16, 2, 4))) == {
         *(Choice(32, 2, 4), Choice(16, 1, 4), Choice(16, 2, 3)),
     }
 
@@ -63,18 +63,18 @@ def test_neighbours_are_single_steps():
 def test_the_nearest_stands_for_what_is_missing():
     """Choices that go together change together."""
     space = [Choice(16, 1, 2), Choice(32, 2, 2), Choice(32, 2, 4), Choice(64, 2, 2)]
-    assert Space(space).neighbours(Choice(16, 1, 2)) == [Choice(32, 2, 2), Choice(32, 2, 4)]
+    assert Space(space).neighbors(Choice(16, 1, 2)) == [Choice(32, 2, 2), Choice(32, 2, 4)]
 
 
 def test_all_blockings_can_be_reached():
     """A descent can come from any blocking to any other."""
     problem = Problem(1, 512, 512, 512, "f16", "f32", 2)
     space = candidates(problem, Arch.parse("sm_90a"))
-    neighbours = functools.cache(Space(space).neighbours)
+    neighbors = functools.cache(Space(space).neighbors)
     assert len(space) > 50
     reached, edge = {space[0]}, [space[0]]
     while edge:
-        edge = [each for one in edge for each in neighbours(one) if each not in reached]
+        edge = [each for one in edge for each in neighbors(one) if each not in reached]
         reached.update(edge)
     assert reached == set(space)
-    assert all(one not in neighbours(one) for one in space)
+    assert all(one not in neighbors(one) for one in space)

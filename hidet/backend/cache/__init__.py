@@ -1,8 +1,8 @@
-"""The cache on disk: what was compiled once is found again by its content.
+"""The content-addressed cache on disk.
 
-A `Store` is a folder with namespaces: `kernels` holds the binaries of compilers, `programs` what
-the passes made of a graph. An `ArtifactCache` is one namespace. All of it is safe to use from many
-threads and processes, which may be killed at any moment.
+A `Store` is a folder with namespaces: `kernels` has binaries, `programs` lowered graphs, `winners`
+results of the tuner. An `ArtifactCache` is one namespace. All operations are safe for concurrent
+threads and processes, which may be killed at any time.
 """
 
 from hidet.backend.cache.artifacts import (

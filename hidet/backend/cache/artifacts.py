@@ -1,4 +1,4 @@
-"""Storing and finding entries by key."""
+"""Stores and finds entries by key."""
 
 import atexit
 import errno
@@ -18,7 +18,7 @@ from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, writ
 from hidet.backend.cache.folder import GRACE_SECONDS, NAMESPACES, CacheFolder, EntryInfo, mark_used
 from hidet.backend.temporary import make_folder, remove_tree, sweep
 from hidet.errors import CacheError
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -27,16 +27,11 @@ DEFAULT_MAX_BYTES = 4 << 30
 
 
 class CacheWarning(UserWarning):
-    """The cache cannot do its work, but the program goes on without it."""
+    """The cache cannot be used; the program continues without it."""
 
 
 def artifact_key(source: str, fingerprint: str) -> str:
-    """Give the key of what a compiler makes.
-
-    Args:
-        source: what is compiled.
-        fingerprint: all else that decides over the result, as `Toolchain.fingerprint` tells.
-    """
+    """Return the key of the binary of a source; see `Toolchain.fingerprint`."""
     return hashlib.sha256(f"{len(source)}\0{source}\0{fingerprint}".encode()).hexdigest()
 
 
@@ -45,45 +40,45 @@ class Store:
 
     Args:
         root: the folder.
-        max_bytes: what its files may take. When they exceed it, the entries that were not used for
-            the longest time go, until a tenth is free. Entries of the last ten minutes stay.
+        max_bytes: the size limit. If exceeded, the least recently used entries are evicted until a
+            tenth is free, except those used in the last ten minutes.
 
     Raises:
-        CacheError: others than the user can write to the folder.
+        CacheError: other users can write to the folder.
     """
 
     def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.folder = CacheFolder(root.expanduser().absolute())
         self.max_bytes = max_bytes
-        self._mutex = FAMILY.lock()
-        self._unchecked_bytes = max_bytes  # written since the size was last looked at
+        self._mutex = FORK_HANDLERS.lock()
+        self._unchecked_bytes = max_bytes  # written since the size was last checked
         self._private: Path | None = None
 
     @property
     def kernels(self) -> "ArtifactCache":
-        """The binaries of compilers."""
+        """The compiled binaries."""
         return ArtifactCache(self, "kernels")
 
     @property
     def programs(self) -> "ArtifactCache":
-        """What the passes made of graphs."""
+        """The plans of lowered graphs."""
         return ArtifactCache(self, "programs")
 
     @property
     def winners(self) -> "ArtifactCache":
-        """What the tuner has found."""
+        """The winners of the tuner."""
         return ArtifactCache(self, "winners")
 
     def entries(self) -> list[EntryInfo]:
-        """List all entries, the one that was not used for the longest time first."""
+        """List all entries, the least recently used first."""
         return self.folder.entries()
 
     def size(self) -> int:
-        """Add up the bytes of all entries."""
+        """Return the size of all entries in bytes."""
         return sum(info.bytes for info in self.entries())
 
     def clear(self) -> int:
-        """Remove all entries; give the number of bytes that they took."""
+        """Remove all entries; return the number of bytes freed."""
         if not self.folder.root.exists():
             return 0
         self.folder.prepare()
@@ -96,7 +91,7 @@ class Store:
         return freed
 
     def evict(self) -> None:
-        """Remove leftovers, and what was not used for the longest time where there is too much."""
+        """Remove leftovers, and the least recently used entries if the limit is exceeded."""
         self.folder.remove_leftovers()
         sweep()
         entries = self.entries()
@@ -113,7 +108,7 @@ class Store:
                     excess -= info.bytes
 
     def note_written(self, size: int) -> None:
-        """Look at the size of the cache at the first write, and again when much was written."""
+        """Check the size of the cache at the first write, and again after many bytes."""
         with self._mutex:
             self._unchecked_bytes += size
             if self._unchecked_bytes < self.max_bytes // 64:
@@ -123,14 +118,14 @@ class Store:
 
     @property
     def private_folder(self) -> Path | None:
-        """The folder of this process for what cannot go to the cache, if it was needed."""
+        """The temporary folder of this process for entries that cannot be stored, if needed."""
         return self._private
 
     def make_private_folder(self, reason: OSError) -> Path:
-        """Give that folder, and make it, with a warning, if it is needed for the first time."""
+        """Return that folder; create it, with a warning, at the first call."""
         with self._mutex:
             if self._private is None:
-                self._private, _ = make_folder()  # its lock lasts as long as the process
+                self._private, _ = make_folder()  # locked until the process ends
                 atexit.register(_remove_own_folder, self._private, os.getpid())
                 warnings.warn(
                     f"the cache {self.folder.root} cannot be written ({reason.strerror}): what is "
@@ -143,10 +138,10 @@ class Store:
 
 @cache
 def open_store(root: Path, max_bytes: int) -> Store:
-    """Open each cache once a process.
+    """Return the store of a folder, once per process.
 
     Raises:
-        CacheError: others than the user can write to the folder.
+        CacheError: other users can write to the folder.
     """
     return Store(root, max_bytes=max_bytes)
 
@@ -154,12 +149,8 @@ def open_store(root: Path, max_bytes: int) -> Store:
 class ArtifactCache:
     """One namespace of a store: entries of files and metadata under keys.
 
-    Args:
-        store: the store, or its root folder.
-        namespace: a name of `NAMESPACES`.
-
     Raises:
-        CacheError: there is no such namespace, or the root folder is not safe to use.
+        CacheError: there is no such namespace, or other users can write to the folder.
     """
 
     def __init__(self, store: Store | Path, namespace: str = "kernels") -> None:
@@ -169,21 +160,21 @@ class ArtifactCache:
         self.namespace = namespace
 
     def get(self, key: str) -> Path | None:
-        """Give the folder of an entry, with all its files, or None."""
+        """Return the folder of an entry, with all its files, or None."""
         entry = self.entry(key)
         return None if entry is None else entry.path
 
     def entry(self, key: str, check: Callable[[Entry], None] | None = None) -> Entry | None:
-        """Give an entry, or None. Its files stay for ten minutes at least.
+        """Return an entry, or None. It is not evicted for at least ten minutes.
 
         A damaged entry is removed, with a warning.
 
         Args:
             key: its key.
-            check: raises `DamagedEntryError` for an entry that is intact, but of no use.
+            check: raises `DamagedEntryError` for an entry that is intact, but useless.
 
         Raises:
-            CacheError: others can write to the cache, or to the entry.
+            CacheError: other users can write to the cache, or to the entry.
         """
         place = self._place(key)
         if (private := self._private_entry(key)) is not None:
@@ -196,23 +187,22 @@ class ArtifactCache:
         except DamagedEntryError as damage:
             self._remove_damaged(key, check, damage)
             return None
-        except OSError:  # there is none, or no access; where that matters, `put` says so
+        except OSError:  # missing or inaccessible; `put` reports the latter
             return None
 
     def put(self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]) -> Path:
-        """Store an entry; give its folder. The same key always stands for the same content.
+        """Store an entry; return its folder. A key determines the content.
 
-        Where the cache cannot be written (the disk is full, there is no permission, ...), the entry
-        goes to a temporary folder that lasts as long as the process, with one warning.
+        If the cache cannot be written (the disk is full, there is no permission, ...), the entry is
+        stored in a temporary folder of this process, with one warning.
 
         Args:
             key: a sha256 in hexadecimal.
-            files: by name, the content or the file to copy; there may be none.
-            meta: what JSON can hold.
+            files: the content of each file, or the path to copy it from, by name.
+            meta: metadata, as JSON can represent it.
 
         Raises:
-            CacheError: others can write to the cache, or there is no room in the temporary folder
-                either.
+            CacheError: other users can write to the cache, or the temporary folder is full too.
         """
         place = self._place(key)
         try:
@@ -221,28 +211,28 @@ class ArtifactCache:
             return self._put_private(key, files, meta, error)
 
     def remove(self, key: str) -> None:
-        """Remove an entry, if it is there."""
+        """Remove an entry, if it exists."""
         folder = self.store.folder
         try:
             with folder.lock(exclusive=True):
                 folder.take_away(self._place(key))
-        except OSError:  # there is no cache, or it cannot be written, as `put` will find
+        except OSError:  # missing or inaccessible; `put` reports the latter
             return
 
     @contextmanager
     def building(self, key: str, give_up: Callable[[], bool] = lambda: False) -> Generator[None]:
-        """Hold a lock while building an entry, so that others wait for it instead of building too.
+        """Hold a lock while building an entry, so that other processes wait instead of building it.
 
-        It only saves work: where the file of a lock cannot be, there is none.
+        It is an optimization: if the lock file cannot be created, there is no lock.
         """
-        from filelock import FileLock  # a start with a full cache does without
+        from filelock import FileLock  # a warm start does not need it
 
         lock: BaseFileLock | None = None
         try:
             self.store.folder.prepare()
             lock = FileLock(self.store.folder.lock_file(self._place(key).parent.name))
             lock.acquire(cancel_check=give_up)
-        except (OSError, NotImplementedError):  # there are file systems without locks
+        except (OSError, NotImplementedError):  # some file systems do not support locks
             lock = None
         try:
             yield
@@ -252,7 +242,7 @@ class ArtifactCache:
 
     def _place(self, key: str) -> Path:
         if re.fullmatch(r"[0-9a-f]{64}", key) is None:
-            raise CacheError(f"'{key}' is no key: it takes a sha256 in hexadecimal")
+            raise CacheError(f"'{key}' is not a key, which is a sha256 in hexadecimal")
         return self.store.folder.place(self.namespace, key)
 
     def _put(
@@ -264,9 +254,9 @@ class ArtifactCache:
         try:
             write_entry(temporary, key, files, meta)
             size = sum(file.stat().st_size for file in temporary.iterdir())
-            # Where another process was faster its entry is as good, unless it is damaged; reading
-            # it removes it then. Or somebody clears the cache meanwhile. Ten times in a row, that
-            # is not a matter of speed any more.
+            # Another process may have published the entry first, which is as good unless it is
+            # damaged: reading it removes it then. Or the cache is being cleared. Both are races,
+            # which do not happen ten times in a row.
             for _ in range(10):
                 if folder.publish(temporary, place) or self.entry(key) is not None:
                     break
@@ -281,9 +271,9 @@ class ArtifactCache:
         """Read and check an entry.
 
         Raises:
-            CacheError: others can write to it.
-            DamagedEntryError: it is not what was written, or `check` does not want it.
-            OSError: there is none, or no access.
+            CacheError: other users can write to it.
+            DamagedEntryError: it is damaged, or `check` rejects it.
+            OSError: it is missing or inaccessible.
         """
         place = self._place(key)
         self.store.folder.check_way(place)
@@ -295,7 +285,7 @@ class ArtifactCache:
     def _remove_damaged(
         self, key: str, check: Callable[[Entry], None] | None, damage: DamagedEntryError
     ) -> None:
-        """Remove an entry that is damaged, unless somebody has replaced it meanwhile."""
+        """Remove a damaged entry, unless another process has replaced it meanwhile."""
         place = self._place(key)
         warnings.warn(
             f"the cache entry {place} is damaged and will be built again: {damage}",
@@ -308,12 +298,14 @@ class ArtifactCache:
                 try:
                     self._read(key, check)
                 except DamagedEntryError:
-                    folder.take_away(place if _is_folder(place.parent) else place.parent)
-        except OSError:  # it is gone, or cannot be removed, nor replaced, as `put` will find
+                    parent = place.parent
+                    is_folder = parent.is_dir() and not parent.is_symlink()
+                    folder.take_away(place if is_folder else parent)
+        except OSError:  # missing or inaccessible; `put` reports the latter
             return
 
     def _private_entry(self, key: str) -> Entry | None:
-        """Give an entry that this process could not put on the disk."""
+        """Return an entry in the temporary folder of this process."""
         folder = self.store.private_folder
         place = None if folder is None else folder / self.namespace / key
         try:
@@ -335,18 +327,14 @@ class ArtifactCache:
                 temporary.rename(place)
         except OSError as error:
             raise CacheError(
-                f"there is no room for a compiled artifact, neither in the cache "
+                f"there is no space for a compiled artifact, neither in the cache "
                 f"{self.store.folder.root} nor in {tempfile.gettempdir()}: {error.strerror}",
-                hint="free some space, or set HIDET_CACHE_DIR and TMPDIR to folders that have some",
+                hint="free some space, or set HIDET_CACHE_DIR and TMPDIR to other folders",
             ) from error
         return place
 
 
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
-
-
 def _remove_own_folder(folder: Path, owner: int) -> None:
-    """Remove a folder at the end of the process that made it, not at that of a fork."""
+    """Remove a folder at the exit of the process that created it, not of a forked child."""
     if os.getpid() == owner:
         remove_tree(folder)

@@ -1,8 +1,8 @@
-"""One entry of the cache: a folder of files, with a description that says what must be in them.
+"""An entry of the cache: a folder of files with a checksummed description.
 
-The description, `entry.json`, is written last and holds the size and the sha256 of every file and
-of itself. So whatever cut or changed an entry (a crash, a full disk, a bad sector), reading it
-gives what was written or says that it is damaged.
+The description, `entry.json`, is written last and has the size and the sha256 of every file and of
+itself. So whatever truncated or changed an entry (a crash, a full disk, a bad sector), reading it
+either returns what was written or raises an error.
 """
 
 import hashlib
@@ -18,17 +18,17 @@ DESCRIPTION = "entry.json"
 FORMAT = 1
 
 MAX_DESCRIPTION_BYTES = 64 << 20
-"""A larger description is no description; most of it is what the compiler has printed."""
+"""The size limit of a description, which is mostly output of the compiler."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry that was found intact.
+    """An intact entry.
 
     Attributes:
         path: its folder.
         files: the names of its files.
-        meta: what was stored beside them.
+        meta: its metadata.
     """
 
     path: Path
@@ -36,24 +36,24 @@ class Entry:
     meta: dict[str, Any]
 
     def file(self, name: str) -> Path:
-        """Give the path of one of its files."""
+        """Return the path of one of its files."""
         return self.path / name
 
 
 class DamagedEntryError(Exception):
-    """An entry does not hold what was written; the text says why."""
+    """An entry is damaged."""
 
 
 def write_entry(
     folder: Path, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]
 ) -> None:
-    """Write an entry to an empty folder, down to the disk.
+    """Write an entry to an empty private folder, and sync it to disk.
 
     Args:
-        folder: where; nobody else looks at it yet.
+        folder: the folder.
         key: the key of the entry.
-        files: names, without folders, and contents or where to copy them from.
-        meta: anything that JSON can hold.
+        files: the content of each file, or the path to copy it from, by name without folders.
+        meta: metadata, as JSON can represent it.
 
     Raises:
         OSError: the disk is full, or another failure of the file system.
@@ -69,15 +69,15 @@ def write_entry(
 
 
 def read_entry(folder: Path, key: str) -> Entry:
-    """Read an entry and check all of it.
+    """Read an entry, and check it.
 
     Raises:
-        FileNotFoundError: there is none.
-        DamagedEntryError: it is not what was written.
+        FileNotFoundError: there is no such entry.
+        DamagedEntryError: it is damaged.
     """
     payload = _open_sealed(_read_file(folder, DESCRIPTION, MAX_DESCRIPTION_BYTES))
     if payload.get("format") != FORMAT or payload.get("key") != key:
-        raise DamagedEntryError(f"{DESCRIPTION} is of another format or key")
+        raise DamagedEntryError(f"{DESCRIPTION} has another format or key")
     files, meta = payload.get("files"), payload.get("meta")
     if not isinstance(files, dict) or not isinstance(meta, dict):
         raise DamagedEntryError(f"{DESCRIPTION} lacks files or meta")
@@ -89,10 +89,10 @@ def read_entry(folder: Path, key: str) -> Entry:
 
 
 def _check_file(folder: Path, name: str, record: dict[str, Any]) -> None:
-    """Check that a file is what its record in the description says."""
+    """Check a file against its record in the description."""
     size = record.get("size")
     if not isinstance(size, int):
-        raise DamagedEntryError(f"{DESCRIPTION} does not tell the size of {name}")
+        raise DamagedEntryError(f"{DESCRIPTION} lacks the size of {name}")
     data = _read_file(folder, name, size)
     if len(data) != size:
         raise DamagedEntryError(f"{name} has {len(data)} bytes, not {size}")
@@ -101,13 +101,13 @@ def _check_file(folder: Path, name: str, record: dict[str, Any]) -> None:
 
 
 def _read_file(folder: Path, name: str, limit: int) -> bytes:
-    """Read a file of an entry, of so many bytes at most.
+    """Read a file of an entry, of at most `limit` bytes.
 
     Raises:
         FileNotFoundError: there is no entry.
-        DamagedEntryError: it is missing, larger, no plain file, or not of this user alone.
+        DamagedEntryError: it is missing, larger, not a regular file, or writable by other users.
     """
-    # Without waiting for who writes to a FIFO, and without following links.
+    # Without blocking on a FIFO, and without following links.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(folder / name, flags)
@@ -121,7 +121,7 @@ def _read_file(folder: Path, name: str, limit: int) -> bytes:
         with open(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise DamagedEntryError(f"{name} is no plain file")
+                raise DamagedEntryError(f"{name} is not a regular file")
             if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise DamagedEntryError(f"{name} is, or can be, written by others")
             if status.st_size > limit:
@@ -132,7 +132,7 @@ def _read_file(folder: Path, name: str, limit: int) -> bytes:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder are on disk."""
+    """Sync the directory entries of a folder to disk."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -141,7 +141,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _write_file(path: Path, data: bytes) -> None:
-    """Write a new file, down to the disk."""
+    """Write a new file, and sync it to disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:
         file.write(data)
@@ -150,16 +150,13 @@ def _write_file(path: Path, data: bytes) -> None:
 
 
 def _seal(payload: dict[str, Any]) -> bytes:
-    """Give a payload as JSON together with its own checksum."""
+    """Return a payload as JSON with its checksum."""
     checksum = hashlib.sha256(_canonical(payload)).hexdigest()
     return json.dumps({"sha256": checksum, "payload": payload}, indent=1).encode()
 
 
 def _open_sealed(data: bytes) -> dict[str, Any]:
-    """Give the payload of a sealed text.
-
-    With its checksum right, it is what `write_entry` made, so its fields need no further check.
-    """
+    """Return the payload of a sealed text, after checking its checksum."""
     try:
         sealed: object = json.loads(data)
         fields = cast("dict[str, Any]", sealed) if isinstance(sealed, dict) else {}
@@ -168,8 +165,8 @@ def _open_sealed(data: bytes) -> dict[str, Any]:
             raise DamagedEntryError(f"{DESCRIPTION} has no payload")
         payload = cast("dict[str, Any]", payload)
         checksum = hashlib.sha256(_canonical(payload)).hexdigest()
-    except ValueError as error:  # neither JSON nor, before that, UTF-8
-        raise DamagedEntryError(f"{DESCRIPTION} is no JSON: {error}") from error
+    except ValueError as error:  # not JSON, or not UTF-8
+        raise DamagedEntryError(f"{DESCRIPTION} is not JSON: {error}") from error
     except RecursionError as error:
         raise DamagedEntryError(f"{DESCRIPTION} is nested too deeply") from error
     if checksum != fields.get("sha256"):
@@ -178,5 +175,5 @@ def _open_sealed(data: bytes) -> dict[str, Any]:
 
 
 def _canonical(payload: dict[str, Any]) -> bytes:
-    """Give JSON of one form only, for checksums."""
+    """Return canonical JSON, for checksums."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":")).encode()

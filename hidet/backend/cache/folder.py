@@ -1,4 +1,4 @@
-"""The folder of the cache on disk: who may use it, what is in it, and what leaves when it is full.
+"""The folder of the cache: layout, permissions, locking, and removal of entries.
 
     <root>/                       mode 0700
         kernels/<kk>/<key>/       an entry; kk are the first two digits of the key
@@ -7,13 +7,12 @@
         temporary/                entries that are being written or removed
         locks/<kk>                held while an entry is being built
 
-An entry appears and disappears by one rename between its place and `temporary`, so others see all
-of it or nothing. Readers hold a shared lock of the root folder while they mark an entry as used;
-whoever takes entries away holds it exclusively.
+Entries are created and removed atomically, by a rename from or to `temporary`. Readers hold a
+shared lock of the root folder while they mark an entry as used; removing entries takes it
+exclusively.
 
-What is found there may be anything: no folder, but a file, a link or a FIFO, or something of
-another user. In the place of an entry or a lock it is taken away; in that of a folder above, it is
-refused.
+The folder may contain anything: files, links or FIFOs instead of folders, or files of other users.
+These are removed in place of an entry or a lock, and rejected in place of a parent folder.
 """
 
 import errno
@@ -36,25 +35,17 @@ from hidet.errors import CacheError
 NAMESPACES = ("kernels", "programs", "winners")
 
 GRACE_SECONDS = 600.0
-"""An entry that was used in this time is not evicted: somebody may be about to open its files."""
+"""Entries used more recently are not evicted, as a process may be about to open their files."""
 
 LEFTOVER_SECONDS = 3600.0
-"""Temporary folders of this age belong to processes that died."""
+"""Older temporary folders belong to dead processes."""
 
 HINT = "choose another folder: set HIDET_CACHE_DIR, or the option cache_dir"
 
 
 @dataclass(frozen=True)
 class EntryInfo:
-    """What is known of an entry without opening it.
-
-    Attributes:
-        namespace: the kind of entry.
-        key: its key.
-        path: its folder.
-        bytes: the size of its files.
-        last_used: seconds since the epoch.
-    """
+    """An entry in a listing; `bytes` is its size, `last_used` in seconds since the epoch."""
 
     namespace: str
     key: str
@@ -64,13 +55,10 @@ class EntryInfo:
 
 
 class CacheFolder:
-    """The folder of a cache. It is made when first used.
-
-    Args:
-        root: where it is.
+    """The folder of a cache, which is created at its first use.
 
     Raises:
-        CacheError: it exists, and others than the user can write to it.
+        CacheError: it exists, and other users can write to it.
     """
 
     def __init__(self, root: Path) -> None:
@@ -78,13 +66,13 @@ class CacheFolder:
         try:
             self._check(root.stat(), root)
         except OSError:
-            return  # it is not there, or `prepare` says what is wrong with it
+            return  # it does not exist, or `prepare` reports the problem
 
     def prepare(self) -> None:
-        """Make the folders that are missing.
+        """Create missing folders.
 
         Raises:
-            CacheError: something else is in their place, or others can write to one of them.
+            CacheError: something else has their path, or other users can write to one of them.
             OSError: the file system is full or read-only, or there is no permission.
         """
         try:
@@ -103,10 +91,12 @@ class CacheFolder:
             raise OSError(errno.EACCES, "nothing can be executed from its file system (noexec)")
 
     def _check(self, status: os.stat_result, path: Path) -> None:
-        """Refuse a folder in which others could plant code."""
+        """Raise `CacheError` if other users can write to a folder."""
         what = "the cache folder" if path == self.root else f"'{path.name}' in the cache folder"
         if not stat.S_ISDIR(status.st_mode):
-            raise CacheError(f"{what} cannot be made: it is no folder", where=str(path), hint=HINT)
+            raise CacheError(
+                f"{what} cannot be made: it is not a folder", where=str(path), hint=HINT
+            )
         if status.st_uid != os.geteuid():
             raise CacheError(
                 f"{what} belongs to another user (uid {status.st_uid})",
@@ -121,11 +111,11 @@ class CacheFolder:
             )
 
     def check_way(self, place: Path) -> None:
-        """Check all folders down to that of an entry.
+        """Check the folder of an entry, and its parents.
 
         Raises:
-            CacheError: one belongs to somebody else, or others can write to it.
-            DamagedEntryError: in the place of the entry, or of the folder above it, is no folder.
+            CacheError: one belongs to another user, or other users can write to it.
+            DamagedEntryError: the entry, or its parent, is not a folder.
             OSError: there is no entry, or no access.
         """
         self._check(self.root.stat(), self.root)
@@ -133,23 +123,23 @@ class CacheFolder:
         for path in (place.parent, place):
             status = path.lstat()
             if not stat.S_ISDIR(status.st_mode):
-                raise DamagedEntryError(f"{path} is no folder")
+                raise DamagedEntryError(f"{path} is not a folder")
             self._check(status, path)
 
     def place(self, namespace: str, key: str) -> Path:
-        """Give the folder of an entry, which need not exist."""
+        """Return the path of an entry, which may not exist."""
         return self.root / namespace / key[:2] / key
 
     def new_temporary(self) -> Path:
-        """Make a folder that nobody else looks at."""
+        """Create a private folder."""
         return Path(tempfile.mkdtemp(dir=self.root / "temporary"))
 
     def publish(self, temporary: Path, place: Path) -> bool:
-        """Move a complete entry to its place; false if there is one already."""
+        """Move a complete entry to its path; return False if there is one already."""
         try:
             place.parent.mkdir(mode=0o700, exist_ok=True)
         except FileExistsError:
-            return False  # no folder: whoever reads an entry of it takes it away
+            return False  # not a folder; reading an entry in it removes it
         try:
             temporary.rename(place)
         except OSError:
@@ -160,11 +150,11 @@ class CacheFolder:
         return True
 
     def take_away(self, place: Path, *, unless_used_since: float | None = None) -> bool:
-        """Remove an entry. The caller holds the exclusive lock.
+        """Remove an entry, and return whether it existed. The caller holds the exclusive lock.
 
         Args:
             place: its folder.
-            unless_used_since: leave it if it was used since then (seconds since the epoch).
+            unless_used_since: keep it if it was used since then (seconds since the epoch).
         """
         if unless_used_since is not None and last_use(place) > unless_used_since:
             return False
@@ -172,15 +162,15 @@ class CacheFolder:
         try:
             place.rename(grave)
         except (FileNotFoundError, NotADirectoryError):
-            return False  # somebody else has removed it
+            return False  # another process has removed it
         _bury(grave)
         return True
 
     def lock_file(self, name: str) -> Path:
-        """Give the path of a lock; what is no plain file is taken away from there.
+        """Return the path of a lock, after removing anything but a regular file there.
 
         Raises:
-            OSError: it cannot be.
+            OSError: that fails.
         """
         path = self.root / "locks" / name
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
@@ -189,23 +179,23 @@ class CacheFolder:
 
     @contextmanager
     def lock(self, *, exclusive: bool) -> Generator[None]:
-        """Hold the lock of the folder, which exists; the system ends it with the process."""
+        """Hold the lock of the existing folder; the kernel releases it if the process dies."""
         descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
             yield
         finally:
-            # Closing is not enough: the child of a fork has the same descriptor, and thus the lock.
+            # Closing is not enough: a forked child process shares the descriptor, and the lock.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def entries(self) -> list[EntryInfo]:
-        """List all entries, the one that was not used for the longest time first."""
+        """List all entries, the least recently used first."""
         found = [info for namespace in NAMESPACES for info in self._entries_of(namespace)]
         return sorted(found, key=lambda info: (info.last_used, info.key))
 
     def _entries_of(self, namespace: str) -> Iterator[EntryInfo]:
-        """List the entries of a namespace, less those that vanish meanwhile."""
+        """List the entries of a namespace, except those removed meanwhile."""
         for folder in _list(self.root / namespace):
             for place in _list(folder):
                 size = sum(_status(file).size for file in _list(place))
@@ -213,7 +203,7 @@ class CacheFolder:
                     yield EntryInfo(namespace, place.name, place, size, last_use(place))
 
     def remove_leftovers(self) -> None:
-        """Remove what processes that died left in `temporary`."""
+        """Remove what dead processes left in `temporary`."""
         limit = time.time() - LEFTOVER_SECONDS
         for path in _list(self.root / "temporary"):
             if _status(path).modified < limit:
@@ -221,19 +211,19 @@ class CacheFolder:
 
 
 class _Status(NamedTuple):
-    """What counts of a file: its size in bytes, and when it was modified."""
+    """The size of a file in bytes, and its modification time."""
 
     size: int
     modified: float
 
 
 def last_use(place: Path) -> float:
-    """Tell when an entry was last used; 0 if it has no description, or is gone."""
+    """Return when an entry was last used; 0 if it has no description, or is gone."""
     return _status(place / DESCRIPTION).modified
 
 
 def mark_used(place: Path) -> None:
-    """Note that an entry is used now.
+    """Record that an entry is used now.
 
     Raises:
         FileNotFoundError: there is no such entry.
@@ -243,11 +233,11 @@ def mark_used(place: Path) -> None:
     except FileNotFoundError:
         raise
     except OSError:
-        return  # what cannot be written is not evicted either, but can be read
+        return  # read-only entries are readable, and never evicted
 
 
 def _bury(path: Path) -> None:
-    """Remove something in `temporary`, where nobody minds what cannot be removed."""
+    """Remove something in `temporary`, ignoring errors."""
     try:
         remove_tree(path)
     except OSError:
@@ -255,7 +245,7 @@ def _bury(path: Path) -> None:
 
 
 def _list(folder: Path) -> list[Path]:
-    """List what is in a folder; nothing if it is gone, or none, or may not be read."""
+    """List a folder; nothing if it is not an accessible folder."""
     try:
         if folder.is_symlink():
             return []
@@ -265,7 +255,7 @@ def _list(folder: Path) -> list[Path]:
 
 
 def _status(path: Path) -> _Status:
-    """Look at a file, not where it leads; of one that is gone or out of reach all is 0."""
+    """Return the status of a file, without following links; zeros if it is inaccessible."""
     try:
         status = path.lstat()
     except OSError:

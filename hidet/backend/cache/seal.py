@@ -1,4 +1,4 @@
-"""The key that seals files which this user's processes have written."""
+"""The key that seals files written by this user's processes."""
 
 import os
 import secrets
@@ -12,12 +12,12 @@ _BYTES = 32
 
 
 def sealing_key(folder: CacheFolder) -> bytes:
-    """Return the key of a cache, which is made when it is first asked for.
+    """Return the key of a cache, which is created at the first call.
 
-    Who can read it can have this user run code; but so can who can write to the cache.
+    Reading it allows making this user execute code, as does writing to the cache.
 
     Raises:
-        CacheError: the folder cannot be used, or others can read the key.
+        CacheError: the folder cannot be used, or other users can read the key.
     """
     path = folder.root / "sealing-key"
     try:
@@ -30,7 +30,7 @@ def sealing_key(folder: CacheFolder) -> bytes:
         raise CacheError(f"the key of the cache cannot be read: {error}") from error
     private = status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & 0o077 == 0
     if not private or not stat.S_ISREG(status.st_mode) or len(key) != _BYTES:
-        what = "the key of the cache is none, or not this user's alone"
+        what = "the key of the cache is invalid, or accessible to other users"
         raise CacheError(what, where=str(path), hint=f"run: rm '{path}'")
     return key
 
@@ -44,6 +44,6 @@ def _make(path: Path) -> None:
     try:
         os.link(temporary, path)
     except FileExistsError:
-        return  # another process was first, and its key is the one
+        return  # another process was first
     finally:
         temporary.unlink()

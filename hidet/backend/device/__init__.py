@@ -18,7 +18,7 @@ def header_files() -> tuple[Path, ...]:
 
 @functools.cache
 def header_digest() -> str:
-    """Give a sha256 of the names and contents of all headers; read once a process."""
+    """Return a sha256 of the names and contents of all headers; read once a process."""
     digest = hashlib.sha256()
     for path in header_files():
         content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""How operations of `arith` print, and of integers that it lacks."""
+"""Prints operations of `arith`, and integer operations that it lacks."""
 
 from dataclasses import replace
 
@@ -35,11 +35,6 @@ from hidet.backend.printer.types import (
 from hidet.dialects.cuda.arithmetic import FloorModOp
 
 
-def _constant(op: arith.ConstantOp, text_of: TextOf) -> Text:
-    """Print a constant as a literal."""
-    return literal(op.value)
-
-
 def _select(op: Operation, text_of: TextOf) -> Text:
     """Print `c ? a : b`."""
     condition, *values = (text_of(operand) for operand in op.operands)
@@ -58,7 +53,7 @@ def _compare_integers(op: arith.CmpiOp, text_of: TextOf) -> Text:
     symbol = _INTEGER_PREDICATES[number]
     lhs, rhs = text_of(op.lhs), text_of(op.rhs)
     if lhs.type == BOOL and symbol not in ("==", "!=") and number < _FIRST_UNSIGNED:
-        lhs, rhs = rhs, lhs  # as a signed number of one bit, true is -1
+        lhs, rhs = rhs, lhs  # true is -1 as a signed i1
     elif lhs.type != BOOL and number >= _FIRST_UNSIGNED:
         lhs, rhs = (_unsigned_side(text, other) for text, other in ((lhs, rhs), (rhs, lhs)))
     elif symbol in ("==", "!=") and {lhs.type, rhs.type} <= {INT, LONG_LONG}:
@@ -67,15 +62,15 @@ def _compare_integers(op: arith.CmpiOp, text_of: TextOf) -> Text:
 
 
 def _unsigned_side(text: Text, other: Text) -> Text:
-    """Return a side of an unsigned comparison; next to an unsigned word C++ converts a literal."""
+    """Return an operand of an unsigned comparison; C++ converts literals implicitly."""
     converts = other.bits is not None and other.bits.type in WORDS
     if converts and (number_of(text) or -1) >= 0:
         return text
     return as_unsigned(text if other.type != LONG_LONG else cast(text, LONG_LONG))
 
 
-# A comparison of C++ is false where an operand is NaN, except !=. So the ordered predicates are
-# C++'s own, and an unordered one is the negation of the opposite ordered one.
+# Comparisons of C++ are false if an operand is NaN, except !=. So ordered predicates are C++'s own,
+# and an unordered one is the negation of the opposite ordered one.
 _ORDERED_PREDICATES = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
 _UNORDERED_PREDICATES = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
 
@@ -112,12 +107,12 @@ def _convert(op: Operation, text_of: TextOf) -> Text:
     operand = text_of(op.operands[0])
     target = value_type(op.results[0])
     converted = cast(operand, target)
-    # As a signed number of one bit, true is -1.
+    # true is -1 as a signed i1.
     return prefix("-", converted, target) if operand.type == BOOL else converted
 
 
 def _convert_unsigned(op: Operation, text_of: TextOf) -> Text:
-    """Print the conversion of an integer that is taken as unsigned."""
+    """Print the conversion of an unsigned integer."""
     operand = as_unsigned(text_of(op.operands[0]))
     target = value_type(op.results[0])
     converted = cast(operand, target)
@@ -132,7 +127,7 @@ def _convert_to_unsigned(op: Operation, text_of: TextOf) -> Text:
 
 
 def _truncate(op: Operation, text_of: TextOf) -> Text:
-    """Print the lower bits of an integer; one bit is a boolean."""
+    """Print the truncation of an integer; i1 is bool."""
     operand, target = text_of(op.operands[0]), value_type(op.results[0])
     if target != BOOL:
         return cast(bits_of(operand), UNSIGNED[target] if is_unsigned(operand) else target)
@@ -147,7 +142,7 @@ def _bitcast(op: Operation, text_of: TextOf) -> Text:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    arith.ConstantOp: _constant,
+    arith.ConstantOp: lambda op, text_of: literal(op.value),
     arith.SelectOp: _select,
     # floats
     arith.AddfOp: FloatOperator("+"),
@@ -194,4 +189,4 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     arith.TruncFOp: _convert,
     arith.BitcastOp: _bitcast,
 }
-"""How each operation of `arith` prints as an expression."""
+"""The printers of `arith`."""

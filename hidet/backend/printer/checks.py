@@ -1,4 +1,4 @@
-"""How the checks of the strict mode print, and the table of the lines that statements come from."""
+"""Prints the checks of the strict mode, and the table of source lines."""
 
 from collections.abc import Sequence
 
@@ -63,14 +63,14 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     CheckOwnerOp: _check_owner,
     TrackOp: _track,
 }
-"""How checks print."""
+"""The printers of checks."""
 
 
 def source_table(origins: Sequence[str]) -> str:
-    """Return the table that says which line of the user each line of a file of kernels comes from.
+    """Return a table of the user's line of each line of a file of kernels.
 
     Args:
-        origins: for each line of the file "file:line", or "" where it is not known.
+        origins: for each line of the file "file:line", or "" if unknown.
     """
     rows: list[str] = []
     last = ""

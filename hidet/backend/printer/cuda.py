@@ -1,4 +1,4 @@
-"""How operations of `cuda` inside a kernel print: ids, barriers, shuffles, vector copies."""
+"""Prints operations of `cuda` inside a kernel: ids, barriers, shuffles, vector copies."""
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -23,7 +23,7 @@ _IDS: dict[type[Operation], str] = {
 
 
 def _id(op: cuda.IdOp, text_of: TextOf) -> Text:
-    """Print `threadIdx.x`, an unsigned number for C++."""
+    """Print `threadIdx.x`, which is unsigned in C++."""
     return Text(f"{_IDS[type(op)]}.{op.dimension.data.value}", "unsigned")
 
 
@@ -63,15 +63,10 @@ def _atomic(op: cuda.AtomicOp, text_of: TextOf) -> Text:
 
 
 def _vote(op: cuda.VoteOp, text_of: TextOf) -> Text:
-    """Print `hidet::any(p)`; a ballot is an unsigned number for C++."""
+    """Print `hidet::any(p)`; a ballot is unsigned in C++."""
     kind = "unsigned" if op.kind.data is cuda.VoteKind.BALLOT else BOOL
     arguments = [passed(text, text.type) for text in map(text_of, op.operands)]
     return call(f"hidet::{op.kind.data.value}", arguments, kind)
-
-
-def _active_mask(op: cuda.ActiveMaskOp, text_of: TextOf) -> Text:
-    """Print `hidet::active_mask()`, an unsigned number for C++."""
-    return call("hidet::active_mask", [], "unsigned")
 
 
 def _printf(op: cuda.PrintfOp, writer: Writer) -> None:
@@ -106,16 +101,6 @@ def _quoted(text: StringAttr) -> Text:
     return Text(c_string(text.data), "char*")
 
 
-def _leave(op: cuda.LeaveOp, writer: Writer) -> None:
-    """Print `break;`, `continue;` or `return;`."""
-    writer.line(f"{op.kind.data.value};")
-
-
-def _sync_threads(op: Operation, writer: Writer) -> None:
-    """Print the barrier of a block."""
-    writer.line("hidet::sync_threads();")
-
-
 def _sync_warp(op: Operation, writer: Writer) -> None:
     """Print the barrier of a warp, `hidet::sync_warp(lanes);`."""
     arguments = [passed(writer.text_of(operand), INT) for operand in op.operands]
@@ -139,7 +124,7 @@ def _dynamic_shared(op: cuda.DynamicSharedOp, writer: Writer) -> None:
 
 
 def _view(op: cuda.ViewOp, writer: Writer) -> None:
-    """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const where x is."""
+    """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const if x is."""
     first = address(op.source, op.indices, writer.text_of)
     viewed = call(f"hidet::view<{element_type(op.result)}>", [first], "")
     writer.line(f"auto* const {writer.declare(op.result)} = {viewed.text};")
@@ -151,7 +136,7 @@ def _address_of(op: cuda.AddressOfOp, text_of: TextOf) -> Text:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
-    cuda.ActiveMaskOp: _active_mask,
+    cuda.ActiveMaskOp: lambda _, text_of: call("hidet::active_mask", [], "unsigned"),
     cuda.AddressOfOp: _address_of,
     cuda.AtomicOp: _atomic,
     cuda.CheckedDivisorOp: _checked_divisor,
@@ -160,16 +145,16 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     cuda.ShflOp: _shuffle,
     cuda.VoteOp: _vote,
 }
-"""How operations of `cuda` print as expressions."""
+"""The printers of expressions of `cuda`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.AssertOp: _assert,
     cuda.CopyVectorOp: _copy_vector,
     cuda.DynamicSharedOp: _dynamic_shared,
-    cuda.LeaveOp: _leave,
+    cuda.LeaveOp: lambda op, writer: writer.line(f"{op.kind.data.value};"),
     cuda.PrintfOp: _printf,
-    cuda.SyncThreadsOp: _sync_threads,
+    cuda.SyncThreadsOp: lambda _, writer: writer.line("hidet::sync_threads();"),
     cuda.SyncWarpOp: _sync_warp,
     cuda.ViewOp: _view,
 }
-"""How operations of `cuda` print as statements."""
+"""The printers of statements of `cuda`."""

@@ -1,4 +1,4 @@
-"""How the operations of the instruction table print: all of them as calls of their functions."""
+"""Prints the operations of the instruction table, as calls of their functions."""
 
 from collections.abc import Set
 from typing import cast
@@ -41,11 +41,11 @@ def _part(op: PartOp, text_of: TextOf) -> Text:
 
 
 _UNSIGNED = Lop3Op | MatrixDescriptorOp | PrmtOp
-"""What gives bits."""
+"""The operations whose result is unsigned in C++."""
 
 
 def _scalar(value: Text, elements: Set[str]) -> Text:
-    """Return a scalar, of the type of the elements where it is one of them."""
+    """Return a scalar operand, in the element type if it is an element."""
     unsigned = UNSIGNED.get(value.type)
     return as_unsigned(value) if unsigned in elements else passed(value, value.type)
 
@@ -55,7 +55,7 @@ def _statement(op: InstructionOp, writer: Writer) -> None:
     writer.line(f"{_call(op, writer.text_of).text};")
 
 
-# `issubclass` would ask all classes that are derived from this one.
+# `issubclass` would check all derived classes.
 _INSTRUCTIONS = [
     cast("type[InstructionOp]", op) for op in Cuda.operations if InstructionOp in op.__mro__
 ]
@@ -65,9 +65,9 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     JoinOp: _join,
     PartOp: _part,
 }
-"""How operations of the instruction table print as expressions: those that have a result."""
+"""The printers of instructions with a result."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     op: _statement for op in _INSTRUCTIONS if not op.get_irdl_definition().results
 }
-"""How operations of the instruction table print as statements."""
+"""The printers of instructions without a result."""

@@ -1,4 +1,4 @@
-"""Kernels as functions of CUDA C++, files of them, and the target `cuda` of `hidet-opt`."""
+"""Prints kernels as functions of CUDA C++, and files of them; the target `cuda` of `hidet-opt`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,27 +34,27 @@ INCLUDE = '#include "hidet.h"'
 
 
 MAX_LINE = 100
-"""A head longer than this is broken, one parameter a line."""
+"""A longer signature has one parameter per line."""
 
 
 MAX_LOCATIONS = 4
-"""So many source lines are listed above a kernel."""
+"""The maximal number of source lines in the comment above a kernel."""
 
 
 def print_kernels(kernels: Sequence[cuda.KernelOp]) -> str:
-    """Return a file of CUDA C++ with kernels that `form-expressions` has prepared."""
+    """Return a file of CUDA C++ with kernels, after `form-expressions`."""
     lines, origins = _file_lines(kernels)
     table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
     return "\n".join([*lines, *table]) + "\n"
 
 
 def origins_of(kernel: cuda.KernelOp) -> list[str]:
-    """Return for each line of `print_kernel` the user's line that it comes from, or ""."""
+    """Return the user's line, or "", for each line of `print_kernel`."""
     return _file_lines([kernel])[1]
 
 
 def _file_lines(kernels: Sequence[cuda.KernelOp]) -> tuple[list[str], list[str]]:
-    """Return the lines of a file, and for each of them the line that it comes from, or ""."""
+    """Return the lines of a file, and the user's line, or "", for each of them."""
     lines, origins = [INCLUDE], [""]
     for kernel in kernels:
         text, known = _kernel_lines(kernel)
@@ -64,18 +64,18 @@ def _file_lines(kernels: Sequence[cuda.KernelOp]) -> tuple[list[str], list[str]]
 
 
 def print_kernel(kernel: cuda.KernelOp) -> str:
-    """Return the file of CUDA C++ with one kernel that `form-expressions` has prepared.
+    """Return a file of CUDA C++ with one kernel, after `form-expressions`.
 
     Raises:
         UnsupportedOperatorError: an operation has no entry in the tables of the printer.
         UnsupportedDtypeError: a type, or an operation on it, does not exist in CUDA C++.
-        LegalityError: a pass that has to run before did not, or one ran after `form-expressions`.
+        LegalityError: a required pass did not run, or another ran after `form-expressions`.
     """
     return print_kernels([kernel])
 
 
 def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
-    """Return the lines of one kernel, and for each of them the line that it comes from, or ""."""
+    """Return the lines of a kernel, and the user's line, or "", for each of them."""
     name = kernel.sym_name.data
     if FORMED not in kernel.attributes:
         raise LegalityError(
@@ -89,7 +89,7 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     title = f"{name}: {from_ascii(label.data)}" if isinstance(label, StringAttr) else name
     origins = (f"  from {line}" for line in source_lines(kernel, MAX_LOCATIONS))
     comments = [f"// {comment(line)}" for line in (title, *origins)]
-    # The extents of a block that launches give are 0 here.
+    # Dynamic extents are 0 here.
     x, y, z = (0 if extent == cuda.DYNAMIC else extent for extent in kernel.block_dims)
     mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
     symbol = symbol_of(name)
@@ -106,7 +106,7 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
 
 
 def _origin(op: Operation | None) -> str:
-    """Return the source line of a statement, or of what is around it; "" where none is known."""
+    """Return the source line of a statement, or of a parent; "" if unknown."""
     while op is not None:
         lines = lines_of(op.location)
         if lines:
@@ -116,13 +116,13 @@ def _origin(op: Operation | None) -> str:
 
 
 def _parameter(kernel: cuda.KernelOp, number: int, writer: Writer) -> str:
-    """Return the declaration of a parameter. Those that may not overlap are restricted."""
+    """Return the declaration of a parameter, restrict if it does not alias others."""
     value = kernel.arguments[number]
     if not isinstance(value.type, MemRefType | cuda.TensorMapType):
         return writer.parameter(value)
     name = writer.declare(value)
     if isinstance(value.type, cuda.TensorMapType):
-        # TMA reads it where the launch has put it, so there must be no copy.
+        # TMA reads it in parameter memory, so it must not be copied.
         return f"const __grid_constant__ {value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
     is_plain = MAY_ALIAS in kernel.attributes or kernel.is_marked(AWAITED, number)
@@ -131,7 +131,7 @@ def _parameter(kernel: cuda.KernelOp, number: int, writer: Writer) -> str:
 
 
 def _head(kernel: cuda.KernelOp, parameters: Sequence[str]) -> list[str]:
-    """Return the lines from `extern "C"`, or `static`, to the opening brace."""
+    """Return the lines of the signature, from `extern "C"`, or `static`, to the opening brace."""
     bounds = str(kernel.threads)
     if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
         bounds += f", {least.value.data}"
@@ -149,10 +149,9 @@ def _head(kernel: cuda.KernelOp, parameters: Sequence[str]) -> list[str]:
 
 
 def _is_collective(kernel: cuda.KernelOp) -> bool:
-    """Return whether threads of a block depend on each other: by meeting, by shared memory.
+    """Return whether threads of a block depend on each other: by barriers, or shared memory.
 
-    A thread that fails an assertion or a check stops all of its block, too, and which lanes are
-    active depends on the others.
+    Or by an assertion or a check, which stops the whole block, or the mask of active lanes.
     """
     return INSTRUMENTED in kernel.attributes or any(
         op.has_trait(cuda.Collective)
@@ -170,7 +169,7 @@ def _is_shared(op: Operation) -> bool:
 
 @dataclass(frozen=True)
 class CudaTarget(Target):
-    """`-t cuda`: the kernels of a module as one file of CUDA C++."""
+    """`-t cuda`: prints the kernels of a module as one file of CUDA C++."""
 
     name = "cuda"
 

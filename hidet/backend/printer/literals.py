@@ -1,4 +1,4 @@
-"""Constants as C++ literals that have exactly the value and the type that is meant."""
+"""Prints constants as C++ literals with the exact value and type."""
 
 import math
 
@@ -15,7 +15,7 @@ def literal(value: Attribute) -> Text:
     """Return the literal of a constant.
 
     Raises:
-        UnsupportedDtypeError: it is neither an integer nor a float of a type that is supported.
+        UnsupportedDtypeError: it is not an integer or a float of a supported type.
     """
     match value:
         case IntegerAttr(value=IntAttr(data=number), type=kind):
@@ -28,7 +28,7 @@ def literal(value: Attribute) -> Text:
 
 
 def _integer(value: int, kind: Attribute) -> Text:
-    """Return an integer or boolean literal; the smallest integers have no literal in C++."""
+    """Return an integer or boolean literal; in C++ the smallest integers have no literal."""
     if isinstance(kind, IndexType):
         target = INT if -INT_LIMIT <= value < INT_LIMIT else LONG_LONG
     else:
@@ -45,10 +45,10 @@ def _integer(value: int, kind: Attribute) -> Text:
 
 
 def _float(value: float, kind: Attribute) -> Text:
-    """Return a float literal, the shortest that reads back as the same number."""
+    """Return the shortest float literal that parses to the same number."""
     target = scalar_type(kind)
     if kind != f64:
-        # A half or bfloat16 is a float too, and converting that float back changes nothing.
+        # Converting a half or bfloat16 to float and back is exact.
         with np.errstate(over="ignore"):
             value = float(np.float32(value))
     if math.isnan(value):
@@ -61,7 +61,7 @@ def _float(value: float, kind: Attribute) -> Text:
 
 
 def _decimal(digits: str) -> str:
-    """Tidy Python's digits of a finite float: `1e-05` is `1e-5`, `1e+20` is `1e20`."""
+    """Normalize Python's format of a finite float: `1e-05` to `1e-5`, `1e+20` to `1e20`."""
     mantissa, exponent, power = digits.partition("e")
     return f"{mantissa}e{int(power)}" if exponent else mantissa
 

@@ -1,6 +1,6 @@
-"""How operations of `math` print: calls of functions of the device header, most of one name.
+"""Prints operations of `math`, as calls of functions of the device header.
 
-The table goes by names, so that kernels without mathematics need not load the dialect.
+The table is keyed by names, so that kernels without `math` need not import the dialect.
 """
 
 from hidet.backend.printer.operators import ExpressionPrinter, FloatCall, IntegerCall
@@ -17,7 +17,7 @@ EXPRESSIONS: dict[str, ExpressionPrinter] = {
     "math.fma": FloatCall("fma"),
     "math.ipowi": IntegerCall("ipow"),
     "math.powf": FloatCall("pow"),
-    # hidet::round rounds half to even, as torch.round does; math.round does not.
+    # hidet::round rounds half to even, like torch.round; math.round does not.
     "math.roundeven": FloatCall("round"),
 }
-"""How each operation of `math` prints as an expression, by its name."""
+"""The printers of `math`, by name."""

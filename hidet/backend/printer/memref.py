@@ -1,4 +1,4 @@
-"""How operations of `memref` print: arrays, variables, loads and stores."""
+"""Prints operations of `memref`: arrays, variables, loads and stores."""
 
 from collections.abc import Sequence
 from math import prod
@@ -56,7 +56,7 @@ def address(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Tex
 
 
 def _load(op: memref.LoadOp, text_of: TextOf) -> Text:
-    """Print the element that is loaded: `x[i]`, or `hidet::truth(&x[i])` of booleans."""
+    """Print a load: `x[i]`, or `hidet::truth(&x[i])` of booleans."""
     if element_type(op.memref) != BOOL or not op.indices:
         return element(op.memref, op.indices, text_of)
     return call("hidet::truth", [address(op.memref, op.indices, text_of)], BOOL)
@@ -75,7 +75,7 @@ def _store(op: memref.StoreOp, writer: Writer) -> None:
 
 
 def _update(op: memref.StoreOp, writer: Writer, target: str) -> tuple[str, Text]:
-    """Return the operator of a compound assignment and what stands to its right."""
+    """Return the operator and the right side of a compound assignment."""
     computed = op.value.owner
     if not isinstance(computed, Operation):
         raise LegalityError(f"{UPDATE} marks a store of an argument: nothing computes it")
@@ -110,10 +110,10 @@ def _alloca(op: memref.AllocaOp, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {memref.LoadOp: _load}
-"""How operations of `memref` print as expressions."""
+"""The printers of expressions of `memref`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     memref.AllocaOp: _alloca,
     memref.StoreOp: _store,
 }
-"""How operations of `memref` print as statements."""
+"""The printers of statements of `memref`."""

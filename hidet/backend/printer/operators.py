@@ -1,8 +1,8 @@
-"""Ways to print an operation as an expression: what the tables of the dialects are made of.
+"""Printers of expressions: the entries of the tables of the dialects.
 
-An entry is called with the operation and a function that gives the text of an operand, which has
-the C++ type of that value exactly. It returns the text with the type that the C++ compiler sees;
-the writer converts where the operation's own type is another one.
+An entry is called with the operation and a function that returns the text of an operand, in the
+exact C++ type of that value. It returns the text with its type according to the rules of C++; the
+writer converts it if the operation's type differs.
 """
 
 from collections.abc import Callable
@@ -35,18 +35,14 @@ from hidet.dialects.cuda.marks import SAFE
 from hidet.errors import UnsupportedDtypeError
 
 TextOf: TypeAlias = Callable[[SSAValue], Text]
-"""Gives the text of an operand."""
+"""Returns the text of an operand."""
 
 ExpressionPrinter: TypeAlias = Callable[[Any, TextOf], Text]
-"""Prints an operation with one result as an expression; which one, a table says."""
+"""Prints an operation with one result as an expression."""
 
 
 def refuse_storage_only(op: Operation) -> None:
-    """Check that no operand is a half or bfloat16: these have no arithmetic.
-
-    Raises:
-        UnsupportedDtypeError: one is.
-    """
+    """Raise `UnsupportedDtypeError` if an operand has a type without arithmetic."""
     for operand in op.operands:
         _refuse(op, value_type(operand) in STORAGE_ONLY, operand)
 
@@ -78,7 +74,7 @@ def same_width(texts: list[Text]) -> list[Text]:
 
 
 def one_type(texts: list[Text]) -> list[Text]:
-    """Return alternatives in one type: unsigned if one of them is so by nature, else the widest."""
+    """Return operands in one type: unsigned if one of them is, else the widest."""
     if any(is_unsigned(text) for text in texts):
         return [as_unsigned(text) for text in texts]
     return same_width(texts)
@@ -104,8 +100,8 @@ class FloatOperator:
 class IntegerOperator:
     """`a + b` on integers and indices.
 
-    Integers wrap around, but where the operation says that no overflow happens; the arithmetic of
-    indices never overflows, and has 64 bits where the result has.
+    Integers wrap around, unless the operation is marked as not overflowing; index arithmetic never
+    overflows, and has 64 bits if the result has.
     """
 
     symbol: str
@@ -138,7 +134,7 @@ class IntegerOperator:
 
 
 def wraps_around(op: Operation) -> bool:
-    """Return whether an operation on integers may overflow, for all that the IR says."""
+    """Return whether an operation on integers may overflow, according to the IR."""
     if not isinstance(op, arith.AddiOp | arith.SubiOp | arith.MuliOp):
         return False
     if isinstance(op.results[0].type, IndexType):
@@ -150,7 +146,7 @@ def widened(op: Operation, operands: list[Text]) -> list[Text]:
     """Return operands of which one has 64 bits if the result has."""
     lhs, rhs = operands
     if value_type(op.results[0]) == LONG_LONG and promoted(operands) == INT:
-        # Widen a literal if there is one: `i * 4096LL`. A shift has the type of its left side.
+        # Widen a literal if there is one: `i * 4096LL`. A shift has the type of its left operand.
         if rhs.text.lstrip("-").isdigit() and not isinstance(op, _SHIFTS):
             return [lhs, cast(rhs, LONG_LONG)]
         return [cast(lhs, LONG_LONG), rhs]
@@ -162,7 +158,7 @@ _SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
 
 @dataclass(frozen=True)
 class Division:
-    """`a / b`, or a function where nothing is known of `b`: C++ traps, or worse, for some."""
+    """`a / b`, or a function unless `b` is known: C++ traps, or is undefined, for some."""
 
     symbol: str
     function: str
@@ -184,14 +180,14 @@ class Division:
         if not safe:
             operands = operands if self.unsigned else same_width(operands)
             return call(f"hidet::{self.function}", operands, operands[0].type)
-        # C++ promotes types that are smaller than int to int, which keeps their values.
+        # C++ promotes smaller types to int, which preserves their values.
         kind = operands[0].type if operands[0].type in WORDS else promoted(operands)
         return binary(self.symbol, operands[0], operands[1], kind)
 
 
 @dataclass(frozen=True)
 class Shift:
-    """`a << b`, or a function where the count may be negative or not less than the width."""
+    """`a << b`, or a function if the count may be negative or not less than the width."""
 
     symbol: str
     function: str
@@ -218,7 +214,7 @@ class Shift:
 
 
 def is_safe(op: Operation) -> bool:
-    """Return whether C++'s own operator divides or shifts as the IR does."""
+    """Return whether C++'s operator has the semantics of the IR."""
     if SAFE in op.attributes:
         return True
     owner = op.operands[1].owner
@@ -269,7 +265,7 @@ class Negation:
 
 @dataclass(frozen=True)
 class FloatCall:
-    """`hidet::exp(x)`: a function that has a float and a double form."""
+    """`hidet::exp(x)`: a function with a float and a double overload."""
 
     function: str
 
@@ -281,7 +277,7 @@ class FloatCall:
 
 @dataclass(frozen=True)
 class IntegerCall:
-    """`hidet::floordiv(a, b)`: a template whose arguments have one type."""
+    """`hidet::floordiv(a, b)`: a template with arguments of one type."""
 
     function: str
     unsigned: bool = False

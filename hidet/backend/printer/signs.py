@@ -1,9 +1,9 @@
-"""The sign of integers in C++: what is unsigned by nature, and what only wraps around.
+"""The signedness of integers in C++.
 
-Integers of the IR have no sign, and wrap around. In C++ unsigned ones do, and of signed ones an
-overflow is undefined. So what may overflow is computed as unsigned, for which one operand has to be
-so. The text of such a value is kept twice: as a number of the type that the value has, and, in
-`bits`, as the unsigned number with the same bits, for users that do not ask for the sign.
+Integers of the IR are signless, and wrap around. In C++ unsigned ones wrap around, while signed
+overflow is undefined. So arithmetic that may overflow is unsigned, for which one operand has to be
+unsigned. The text of such a value has two forms: in the type of the value, and, in `bits`, unsigned
+with the same bits, for users that do not depend on the sign.
 """
 
 from dataclasses import replace
@@ -14,22 +14,22 @@ from hidet.backend.printer.types import UNSIGNED, WORDS
 _SIGNED = {unsigned: signed for signed, unsigned in UNSIGNED.items() if signed != "bool"}
 
 _SMALL = 1 << 15
-"""A negative number down to minus this is better read with its sign: `x - 4`."""
+"""Negative literals down to minus this are printed with their sign: `x - 4`."""
 
 
 def bits_of(text: Text) -> Text:
-    """Return the shortest text with the bits of an integer, whose type may be unsigned."""
+    """Return the shortest text with the bits of an integer, which may be unsigned."""
     return text.bits or text
 
 
 def is_unsigned(text: Text) -> bool:
-    """Return whether an integer is unsigned by nature: loaded as such, or so computed."""
+    """Return whether an integer is unsigned in C++, and does not only wrap around."""
     bits = bits_of(text)
     return bits.type in _SIGNED and not bits.wraps
 
 
 def number_of(text: Text) -> int | None:
-    """Return the number that a literal of `int` or `long long` is, None for other texts."""
+    """Return the value of a literal of `int` or `long long`, None for other texts."""
     digits = text.text.removesuffix("LL").removesuffix(" - 1")
     if text.type not in ("int", "long long") or not digits.removeprefix("-").isdigit():
         return None
@@ -37,7 +37,7 @@ def number_of(text: Text) -> int | None:
 
 
 def as_unsigned(text: Text) -> Text:
-    """Return an integer as an unsigned number of its width; a literal as one."""
+    """Return an integer as unsigned of its width; a literal stays one."""
     bits = bits_of(text)
     if bits.type in _SIGNED or bits.type == "bool":
         return bits
@@ -57,9 +57,9 @@ def with_type(computed: Text, kind: str) -> Text:
 
 
 def passed(text: Text, target: str) -> Text:
-    """Return a value where C++ converts it to a type, as in an assignment.
+    """Return a value in a context that converts it implicitly, such as an assignment.
 
-    Numbers of one width need no conversion: the sign takes care of itself.
+    Integers of one width need no explicit conversion.
     """
     if target not in (text.type, UNSIGNED.get(text.type)):
         return cast(text, target)
@@ -68,7 +68,7 @@ def passed(text: Text, target: str) -> Text:
 
 
 def modular(lhs: Text, rhs: Text, *, additive: bool = False, wrap: bool = False) -> list[Text]:
-    """Return two operands of arithmetic on words that does not ask for their sign.
+    """Return the operands of arithmetic that does not depend on their sign.
 
     Args:
         lhs: the left operand.
@@ -94,7 +94,7 @@ def modular(lhs: Text, rhs: Text, *, additive: bool = False, wrap: bool = False)
 
 
 def _literal_or_unsigned(text: Text, additive: bool, *, suffix: bool = True) -> Text:
-    """Return an operand as unsigned; a small negative literal of a sum as `-4u`, or `-4`."""
+    """Return an operand as unsigned; a small negative literal in a sum as `-4u`, or `-4`."""
     number = number_of(text)
     if number is None or number >= 0 or not additive or number < -_SMALL:
         return as_unsigned(text)
@@ -104,7 +104,7 @@ def _literal_or_unsigned(text: Text, additive: bool, *, suffix: bool = True) -> 
 
 
 def modular_type(operands: list[Text], otherwise: str) -> tuple[str, bool]:
-    """Return the type that C++ gives a result of `modular` operands, and whether it only wraps."""
+    """Return the C++ type of a result of `modular` operands, and whether it only wraps."""
     words = [operand for operand in operands if operand.type in WORDS]
     if not words:
         return otherwise, False

@@ -1,4 +1,4 @@
-"""Pieces of C++: an expression's text, how tightly it binds, and its type."""
+"""Expressions of C++: text, precedence, and type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Precedence(IntEnum):
-    """How tightly the outermost operator of an expression binds (C++, [expr]); more is tighter."""
+    """The precedence of the outermost operator of an expression (C++, [expr])."""
 
     TERNARY = 1
     OR = 2
@@ -29,13 +29,13 @@ class Text:
     """An expression of C++.
 
     Args:
-        text: what is printed.
-        type: the C++ type that the compiler gives it, after its promotions.
-        precedence: of the outermost operator.
-        operator: the outermost operator if it is binary, else nothing.
-        wraps: of an unsigned type: whether this is a number with a sign, of which only the
-            arithmetic is unsigned, so that it wraps around.
-        bits: the same bits as an unsigned number, where the text is that one converted.
+        text: the text.
+        type: its C++ type, after promotions.
+        precedence: the precedence of the outermost operator.
+        operator: the outermost operator if it is binary, else empty.
+        wraps: whether an unsigned expression represents a signed number, and is unsigned only to
+            wrap around.
+        bits: the same bits as unsigned, if the text is a conversion of it.
     """
 
     text: str
@@ -46,20 +46,20 @@ class Text:
     bits: Text | None = None
 
     def at(self, minimum: Precedence) -> str:
-        """Return the text where an operand of this precedence or a tighter one stands."""
+        """Return the text as an operand of at least this precedence."""
         return self.text if self.precedence >= minimum else f"({self.text})"
 
 
 @dataclass(frozen=True)
 class BinaryOperator:
-    """An operator between two operands; operators of one row of C's table group from the left.
+    """A binary operator, which is left-associative.
 
     Args:
         symbol: the operator.
-        precedence: its place in C's table.
-        operands: the loosest precedence of an operand that stands without parentheses. Where C's
-            rules are little known this is tighter than C needs: `(a & b) << 2`, `(a && b) || c`.
-        chain: operators that may stand to the left without parentheses: `a - b + c`.
+        precedence: its precedence.
+        operands: the lowest precedence of an operand without parentheses. For readability this may
+            be higher than C requires: `(a & b) << 2`, `(a && b) || c`.
+        chain: operators of a left operand without parentheses: `a - b + c`.
     """
 
     symbol: str
@@ -122,7 +122,7 @@ def prefix(symbol: str, operand: Text, result_type: str) -> Text:
 
 def conditional(condition: Text, then: Text, otherwise: Text, result_type: str) -> Text:
     """Return `c ? a : b`; another one may follow the colon without parentheses."""
-    # The operands of || and && are clearer without parentheses here: `i < n && j < m ? a : b`.
+    # Operands of || and && need no parentheses here: `i < n && j < m ? a : b`.
     text = f"{condition.at(Precedence.OR)} ? {then.at(Precedence.OR)} : {otherwise.text}"
     return Text(text, result_type, Precedence.TERNARY)
 
@@ -133,7 +133,7 @@ def call(function: str, arguments: list[Text], result_type: str) -> Text:
 
 
 def cast(value: Text, target: str) -> Text:
-    """Return the value converted to another type; a literal of int only gets its suffix."""
+    """Return a value converted to another type; an int literal only gets a suffix."""
     if value.type == target:
         return value
     if target == "long long" and value.text.lstrip("-").isdigit():

@@ -50,10 +50,10 @@ UNSIGNED: dict[str, str] = {
 """The unsigned type of the same width."""
 
 WORDS = frozenset({"unsigned", "unsigned long long"})
-"""The unsigned types that C++ computes in; smaller ones it turns into `int`."""
+"""The unsigned types of C++ arithmetic; smaller ones are promoted to `int`."""
 
 STORAGE_ONLY = frozenset({"hidet::half", "hidet::bfloat16"})
-"""Types that are loaded, stored and converted, and have no arithmetic."""
+"""Types without arithmetic."""
 
 INT_LIMIT = 1 << 31
 
@@ -62,7 +62,7 @@ def scalar_type(kind: Attribute) -> str:
     """Return the C++ type of a scalar type other than `index`.
 
     Raises:
-        UnsupportedDtypeError: CUDA C++ has no such type here.
+        UnsupportedDtypeError: there is none.
     """
     if kind not in _SCALARS:
         raise UnsupportedDtypeError(
@@ -83,8 +83,8 @@ def element_type(memref: SSAValue) -> str:
 def value_type(value: SSAValue) -> str:
     """Return the C++ type of a scalar value, or of a tensor map.
 
-    An `index` is an `int` unless its operation (its loop, for a loop's variable) is marked
-    `cuda.long`; as an argument of a kernel it has 64 bits.
+    An `index` is an `int` unless its operation (or its loop) is marked `cuda.long`; as an argument
+    of a kernel it has 64 bits.
     """
     if isinstance(value.type, TensorMapType):
         return "hidet::TensorMap"

@@ -1,4 +1,4 @@
-"""The writer of a kernel's text: finds the entry of each operation, and keeps the names."""
+"""The writer of a kernel's text: dispatches on operations, and manages names."""
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -20,19 +20,19 @@ from hidet.dialects.locations import source_lines
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
 
 StatementPrinter: TypeAlias = "Callable[[Any, Writer], None]"
-"""Prints an operation without a result as lines; which one, a table says."""
+"""Prints an operation without a result as statements."""
 
 
 class Writer:
-    """Writes the statements of one kernel. What is declared and what is folded is in the IR.
+    """Writes the statements of one kernel. The IR determines what is declared and what is folded.
 
     Args:
-        expressions: how each operation that has a result prints, by its name.
-        statements: the same of operations that have no result, or allocate memory.
+        expressions: the printers of operations with a result, by name.
+        statements: the printers of operations without a result, and of allocations.
 
     Attributes:
-        lines: what was written.
-        origins: for each line the statement that it belongs to.
+        lines: the text.
+        origins: the statement of each line.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Writer:
         self._folded: set[Operation] = set()
 
     def line(self, text: str) -> None:
-        """Add a line at the present depth."""
+        """Add a line at the current indentation."""
         self.lines.append("  " * self._depth + text)
         self.origins.append(self._statement)
 
@@ -64,10 +64,10 @@ class Writer:
         self._scopes.exit()
 
     def declare(self, value: SSAValue) -> str:
-        """Return the name of a value that is declared here.
+        """Declare a value, and return its name.
 
         Raises:
-            LegalityError: the value has no name, or one that C++ does not allow at this place.
+            LegalityError: the value has no name, or one that is invalid in C++ or already declared.
         """
         name = value.name_hint
         if name is None or not is_identifier(name) or not self._scopes.claim(name):
@@ -79,7 +79,7 @@ class Writer:
         return name
 
     def text_of(self, value: SSAValue) -> Text:
-        """Return a value as an expression of the value's own type: its name, or how it is computed.
+        """Return an expression of a value in its own type: its name, or its computation.
 
         Raises:
             LegalityError: the value is neither declared nor an expression, or is used twice.
@@ -99,7 +99,7 @@ class Writer:
         return with_type(self._computed(op), value_type(value))
 
     def _computed(self, op: Operation) -> Text:
-        """Return how an operation computes its result, with the type that C++ gives it."""
+        """Return the expression of an operation, with its C++ type."""
         entry = self._expressions.get(op.name)
         if entry is None or len(op.results) != 1:
             raise _unknown(op)
@@ -107,7 +107,7 @@ class Writer:
             return entry(op, self.text_of)
 
     def block(self, block: Block) -> None:
-        """Write the statements of a block between braces, a level deeper."""
+        """Write the statements of a block between braces, indented."""
         self._depth += 1
         with self.scope():
             for op in block.ops:
@@ -115,11 +115,11 @@ class Writer:
         self._depth -= 1
 
     def statements_of(self, block: Block) -> list[Operation]:
-        """Return the operations of a block that print as statements of their own."""
+        """Yield the operations of a block that print as statements."""
         return [op for op in block.ops if not isinstance(op, YieldOp) and not self._is_folded(op)]
 
     def statement(self, op: Operation) -> None:
-        """Write an operation that is not folded into another."""
+        """Write an operation that is not folded into its user."""
         self._statement = op
         entry = self._statements.get(op.name)
         if entry is not None and (not op.results or op.name not in self._expressions):
@@ -131,11 +131,11 @@ class Writer:
             self._declaration(op)
 
     def _declaration(self, op: Operation) -> None:
-        """Write `const float v = x;`, or `x;` where the result is not wanted."""
+        """Write `const float v = x;`, or `x;` if the result is unused."""
         (result,) = op.results
         kind = value_type(result)
         computed = self._computed(op)
-        # A declaration converts what is unsigned as a cast would: an id, or what wraps around.
+        # A declaration converts unsigned expressions implicitly.
         same = computed.type == UNSIGNED.get(kind)
         text = computed.text if same or computed.type == "unsigned" else cast(computed, kind).text
         if result.name_hint is None:
@@ -147,7 +147,7 @@ class Writer:
         self.line(f"const {kind} {self.declare(result)} = {text};")
 
     def parameter(self, value: SSAValue) -> str:
-        """Return the declaration of a scalar that the launch gives."""
+        """Return the declaration of a scalar parameter."""
         kind = value_type(value)
         if is_unsigned(value):
             self._unsigned.add(value)
@@ -155,7 +155,7 @@ class Writer:
         return f"{kind} {self.declare(value)}"
 
     def _is_folded(self, op: Operation) -> bool:
-        """Return whether an operation is written where its value is used, or nowhere."""
+        """Return whether an operation is printed in its user, or not at all."""
         if not op.results or op.name not in self._expressions:
             return False
         if isinstance(op, ConstantOp):
@@ -178,7 +178,7 @@ def _unknown(op: Operation) -> HidetError:
 
 
 def _where(op: Operation) -> str | None:
-    """Return the source line that an operation came from."""
+    """Return the source line of an operation."""
     return next(iter(source_lines(op, 1)), None)
 
 

@@ -1,4 +1,4 @@
-"""What a compiler of generated kernels is, and how one is run."""
+"""The interface of compilers of generated kernels."""
 
 import functools
 import hashlib
@@ -20,21 +20,21 @@ from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import CompilationError, CompilerNotFoundError
 
 MAX_BINARY_BYTES = 1 << 30
-"""What a compiler may write; all kernels of a program together have some megabytes."""
+"""The size limit of binaries; all kernels of a program together have some megabytes."""
 
 VERSION_SECONDS = 60.0
-"""The seconds that a compiler may take to tell its version."""
+"""The time limit of `--version` in seconds."""
 
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What one kernel takes on a GPU, as ptxas reports it; registers and bytes are per thread.
+    """The resources of a kernel, as ptxas reports them; registers and bytes are per thread.
 
     Attributes:
         registers: 32-bit registers.
-        stack_bytes: local memory for arrays that are not in registers.
-        spill_store_bytes: stores to local memory for lack of registers.
-        spill_load_bytes: loads back from there.
+        stack_bytes: the stack frame in local memory.
+        spill_store_bytes: spill stores.
+        spill_load_bytes: spill loads.
         shared_bytes: static shared memory of a block.
     """
 
@@ -47,12 +47,12 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class CompileReport:
-    """What a compiler said about a file that it accepted.
+    """The report of a successful compilation.
 
     Attributes:
-        log: all that it printed.
-        seconds: how long it ran.
-        resources: by the name of the kernel; empty where the compiler does not tell.
+        log: the output of the compiler.
+        seconds: its run time.
+        resources: by the name of the kernel; empty if the compiler does not report them.
     """
 
     log: str
@@ -61,31 +61,31 @@ class CompileReport:
 
 
 class Toolchain(ABC):
-    """A compiler with its options: makes one binary out of the text of one file of kernels."""
+    """A compiler with its options, which compiles a source file to a binary."""
 
     name: ClassVar[str]
-    """The name of the compiler, as in messages."""
+    """The name of the compiler, for messages."""
 
     suffix: ClassVar[str]
-    """How the names of its binaries end: ".so" or ".cubin"."""
+    """The suffix of its binaries: ".so" or ".cubin"."""
 
     source_suffix: ClassVar[str]
-    """How the names of its sources end."""
+    """The suffix of its sources."""
 
     @property
     def machine(self) -> str | None:
-        """What its binaries are for, as `hidet.backend.elf` names it; None: they are no ELF."""
+        """The machine of its binaries, as `hidet.backend.elf` names it; None: they are not ELF."""
         return None
 
     @property
     @abstractmethod
     def target(self) -> str:
-        """What its binaries run on: "cpu", or an architecture such as "sm_90a"."""
+        """The target of its binaries: "cpu", or an architecture such as "sm_90a"."""
 
     @property
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """The compiler and how it is called, as words of a command line.
+        """The command line of the compiler, without options.
 
         Raises:
             CompilerNotFoundError: there is none on this machine.
@@ -97,31 +97,31 @@ class Toolchain(ABC):
         """The options of every compilation, except those that name files."""
 
     def load_error(self, binary: Path, processes: Processes) -> str | None:
-        """Tell why a binary cannot be loaded; None where it can, or where that takes a GPU.
+        """Return why a binary cannot be loaded; None if it can, or if that needs a GPU.
 
         Args:
-            binary: the file, in a folder for temporary files.
-            processes: loads it, in a process of its own.
+            binary: the file, in a temporary folder.
+            processes: runs a process that loads it.
         """
         return None
 
     def host(self) -> str:
-        """Describe the machine, where the binary depends on it; empty where it does not."""
+        """Return a description of the host that the binary depends on, if any."""
         return ""
 
     def resources(self, log: str) -> dict[str, KernelResources]:
-        """Read what the kernels take out of what the compiler printed."""
+        """Parse the resources of kernels from the compiler's output."""
         return {}
 
     def hint(self, log: str) -> str | None:
-        """Tell what to do about a compilation that failed, where that is known."""
+        """Return a hint about a failed compilation, if there is one."""
         return None
 
     def fingerprint(self) -> str:
-        """Give a sha256 of all that decides over the binary besides the source.
+        """Return a sha256 of everything but the source that determines the binary.
 
-        These are the compiler's version, its options, the device header and, for the CPU, the model
-        of the processor. What is slow to find out is asked for once a process.
+        This is the compiler's version, its options, the device header and, for the CPU, the model
+        of the processor.
 
         Raises:
             CompilerNotFoundError: there is no compiler on this machine.
@@ -137,22 +137,22 @@ class Toolchain(ABC):
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def symbol(self, kernel: str) -> str:
-        """Give the name of the function that a binary defines for a kernel."""
+        """Return the name of a kernel's function in the binary."""
         return self.entry(symbol_of(kernel))
 
     def entry(self, symbol: str) -> str:
-        """Give the name of that function by what the kernel is called in C++."""
+        """Return the name of that function for the kernel's C++ name."""
         return symbol
 
     def compile(
         self, source: str, output: Path, processes: Processes | None = None
     ) -> CompileReport:
-        """Compile `source` to the file `output`, which is there complete or not at all.
+        """Compile `source` to the file `output`, which is written atomically.
 
         Raises:
             CompilerNotFoundError: there is no compiler on this machine.
-            CompilationError: the compiler failed. The error names the file that keeps the source.
-            OSError: there is no room for the source.
+            CompilationError: the compiler failed. The error names a file with the source.
+            OSError: the source cannot be written.
         """
         with temporary_folder() as folder:
             source_path = folder / f"{output.stem}{self.source_suffix}"
@@ -165,7 +165,7 @@ class Toolchain(ABC):
                     [*self.command, *self.options, *files], folder
                 )
                 seconds = perf_counter() - start
-                how = _what_went_wrong(status, unfinished)
+                how = _failure_of(status, unfinished)
                 if how is None:
                     os.replace(unfinished, output)
                     return CompileReport(log, seconds, self.resources(log))
@@ -174,7 +174,7 @@ class Toolchain(ABC):
             raise self._failure(how, log, source_path)
 
     def _failure(self, how: str, log: str, source_path: Path) -> CompilationError:
-        """Return the error of a compiler that failed; the source is kept for whoever reads it."""
+        """Return the error of a failed compiler, with a copy of the source."""
         kept = Path(tempfile.mkdtemp(prefix=f"hidet-{self.name}-")) / source_path.name
         shutil.copyfile(source_path, kept)
         return CompilationError(
@@ -185,24 +185,24 @@ class Toolchain(ABC):
         )
 
 
-def _what_went_wrong(status: int, output: Path) -> str | None:
-    """Tell why a compiler has not done what it should, by its exit status and what it wrote."""
+def _failure_of(status: int, output: Path) -> str | None:
+    """Return why a compiler failed, according to its exit status and its output file."""
     if status != 0:
         return f"exit status {status}" if status > 0 else f"ended by signal {-status}"
     try:
         written = output.lstat()
     except FileNotFoundError:
-        return "it ended well, but wrote no file"
-    if not stat.S_ISREG(written.st_mode):  # to read it might never end
-        return "it ended well, but what it wrote is no plain file"
+        return "it succeeded, but wrote no file"
+    if not stat.S_ISREG(written.st_mode):  # reading it might block
+        return "it succeeded, but its output is not a regular file"
     if written.st_size > MAX_BINARY_BYTES:
-        return f"it ended well, but wrote {written.st_size} bytes"
+        return f"it succeeded, but wrote {written.st_size} bytes"
     return None
 
 
 @functools.cache
 def compiler_version(command: tuple[str, ...]) -> str:
-    """Ask a compiler for its version; once a process."""
+    """Return the output of `--version`."""
     with temporary_folder() as folder:
         status, text = Processes(VERSION_SECONDS).run([*command, "--version"], folder)
     if status != 0:

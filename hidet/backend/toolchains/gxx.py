@@ -1,4 +1,4 @@
-"""g++: makes a shared library that runs kernels on the CPU."""
+"""g++: compiles kernels to a shared library for the CPU."""
 
 import functools
 import os
@@ -27,45 +27,45 @@ COMMON_OPTIONS = (
     "-O3",
     "-march=native",
     "-fopenmp",
-    # Floating point: contract a * b + c, and ignore errno and traps, which nobody looks at. All
-    # else stays exact: no reassociation, and NaN and infinity count. (-fwrapv is left out: indices
-    # do not overflow, and loops over them vectorise.)
+    # Floating point: contract a * b + c, and ignore errno and traps. Everything else is exact: no
+    # reassociation, and NaN and infinity are respected. (-fwrapv is omitted: indices do not
+    # overflow, and loops over them vectorize.)
     "-ffp-contract=fast",
     "-fno-math-errno",
     "-fno-trapping-math",
-    # Memory is seen as elements of several types: views, and parts of shared memory that overlap.
+    # Memory is accessed as several types: views, and overlapping parts of shared memory.
     "-fno-strict-aliasing",
-    # Only the launch functions are seen from outside, so everything else can be inlined.
+    # Only launch functions are exported, so everything else can be inlined.
     "-fvisibility=hidden",
     "-ftls-model=local-dynamic",
     # The stack of a fiber has 64 KiB.
     "-Werror=frame-larger-than=49152",
-    # `#pragma unroll` is for nvcc. g++ unrolls register tiles by itself; where it is made to unroll
-    # all that nvcc has to (`#pragma GCC unroll`), convolutions take up to half as long again.
+    # `#pragma unroll` is for nvcc. g++ unrolls register tiles by itself; unrolling everything that
+    # nvcc has to (`#pragma GCC unroll`) makes convolutions up to 50% slower.
     "-Wno-unknown-pragmas",
 )
 
 X86_OPTIONS = (
-    # Register tiles of 4 columns become 4 lanes. With wider vectors g++ 12 packs several rows into
-    # one, by shuffles that cost three times the arithmetic.
+    # Register tiles of 4 columns become 4 lanes. With wider vectors, g++ 12 packs several rows into
+    # one by shuffles that cost three times the arithmetic.
     "-mprefer-vector-width=128",
-    # Fibers change stacks, which a shadow stack would take for an attack.
+    # Fibers switch stacks, which is incompatible with a shadow stack.
     "-fcf-protection=none",
 )
 
 STRICT_OPTIONS = (
     "-DHIDET_STRICT",
-    # Checks cost more than arithmetic; what counts is how soon a test begins.
+    # Checks cost more than arithmetic, so compile time matters more.
     "-O1",
-    # That an access is within its array is what is checked, not what follows from its being there.
+    # Bounds of arrays are checked, so they must not be assumed.
     "-fno-aggressive-loop-optimizations",
 )
 
 LOAD = f"import sys, _ctypes; _ctypes.dlopen(sys.argv[1], {os.RTLD_NOW})"
 LOAD_COMMAND = (sys.executable, "-I", "-S", "-c", LOAD)
-"""Loads a library in a process that it may end: no check finds all that the loader falls over."""
+"""Loads a library in a separate process, which may crash."""
 
-# What /proc/cpuinfo says about the model and the instructions of a processor, x86-64 and aarch64.
+# The fields of /proc/cpuinfo about the model and the instructions, on x86-64 and aarch64.
 _CPU_FIELDS = (
     "vendor_id|cpu family|model|model name|stepping|flags|"
     "CPU implementer|CPU architecture|CPU variant|CPU part|CPU revision|Features"
@@ -77,12 +77,12 @@ class Gxx(Toolchain):
     """g++ for the processor of this machine.
 
     Args:
-        path: the compiler; None takes CXX, else g++ from PATH.
-        check: compile in the checks of HIDET_CHECK: the alignment of vector copies, and dynamic
-            shared memory that starts as NaN.
-        late_copies: asynchronous copies land as late as their waits allow, not at once.
+        path: the compiler; None: CXX, else g++ from PATH.
+        check: enable the checks of HIDET_CHECK: the alignment of vector copies, and dynamic shared
+            memory initialized with NaN.
+        late_copies: asynchronous copies complete as late as their waits allow, not immediately.
         strict: all checks of HIDET_STRICT, with both of the above: threads run in a seeded random
-            order, and what `instrument-memory` has put into kernels is checked.
+            order, and the checks of `instrument-memory` are enabled.
     """
 
     path: Path | None = None
@@ -96,11 +96,11 @@ class Gxx(Toolchain):
 
     @property
     def machine(self) -> str:
-        """That of this processor."""
+        """The machine of this processor."""
         return platform.machine()
 
     def entry(self, symbol: str) -> str:
-        """Give the name of the function that launches a kernel."""
+        """Return the name of the function that launches a kernel."""
         return f"{symbol}_launch"
 
     @property
@@ -127,7 +127,7 @@ class Gxx(Toolchain):
 
     @property
     def options(self) -> Sequence[str]:
-        """The options, with the language, since sources for both compilers are the same."""
+        """The options."""
         machine = X86_OPTIONS if platform.machine() == "x86_64" else ()
         check = ("-DHIDET_CHECK",) if self.check else ()
         late = ("-DHIDET_LATE_COPIES",) if self.late_copies else ()
@@ -135,34 +135,34 @@ class Gxx(Toolchain):
         return (*COMMON_OPTIONS, *machine, *check, *late, *strict)
 
     def load_error(self, binary: Path, processes: Processes) -> str | None:
-        """Tell why a library cannot be loaded; None also where nothing can be executed."""
+        """Return why a library cannot be loaded; None also if its file system is noexec."""
         if os.statvfs(binary).f_flag & os.ST_NOEXEC:
             return None
         status, log = processes.run([*LOAD_COMMAND, str(binary)], binary.parent)
         if status < 0:
-            return f"that ends a process ({signal.Signals(-status).name})"
+            return f"that crashes a process ({signal.Signals(-status).name})"
         return None if status == 0 else "\n".join(log.splitlines()[-1:])
 
     def host(self) -> str:
-        """Describe the processor: -march=native uses all of its instructions."""
+        """Return a description of the processor, whose instructions -march=native uses."""
         return cpu_description()
 
 
 @functools.cache
 def _check_version(command: tuple[str, ...]) -> None:
-    """Make sure that a compiler is a g++ which knows our language; once a process."""
+    """Raise `CompilerNotFoundError` unless a compiler is a recent g++."""
     version = compiler_version(command)
     first_line = version.partition("\n")[0]
     number = re.search(r"\) (\d+)\.\d+", first_line)
     if "Free Software Foundation" not in version or number is None:
-        raise CompilerNotFoundError(f"{command[0]} is no g++: {first_line}", hint=INSTALL_HINT)
+        raise CompilerNotFoundError(f"{command[0]} is not g++: {first_line}", hint=INSTALL_HINT)
     if int(number[1]) < OLDEST_VERSION:
         raise CompilerNotFoundError(f"{command[0]} is too old: {first_line}", hint=INSTALL_HINT)
 
 
 @functools.cache
 def cpu_description() -> str:
-    """Describe the kinds of processors of this machine; without what changes, such as the clock."""
+    """Return a description of this machine's processors, without varying fields like the clock."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except FileNotFoundError:

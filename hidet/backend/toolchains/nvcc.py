@@ -1,4 +1,4 @@
-"""nvcc: makes a cubin, the machine code of one GPU architecture."""
+"""nvcc: compiles kernels to a cubin for one GPU architecture."""
 
 import importlib.util
 import os
@@ -33,8 +33,8 @@ class Nvcc(Toolchain):
 
     Args:
         arch: the architecture, such as "sm_80" or "sm_90a".
-        path: the compiler; None looks for one in CUDA_HOME, CUDA_PATH, PATH, among the installed
-            Python packages and in /usr/local/cuda, in this order.
+        path: the compiler; None: searched in CUDA_HOME, CUDA_PATH, PATH, the installed Python
+            packages and /usr/local/cuda, in this order.
     """
 
     arch: str
@@ -46,7 +46,7 @@ class Nvcc(Toolchain):
 
     @property
     def machine(self) -> str:
-        """That of GPUs."""
+        """The machine of GPUs."""
         return "cuda"
 
     @property
@@ -70,8 +70,8 @@ class Nvcc(Toolchain):
         return ("-cubin", f"-arch={self.arch}", "-std=c++17", "-O3", "-Xptxas=-v")
 
     def resources(self, log: str) -> dict[str, KernelResources]:
-        """Read the report of ptxas, which has a paragraph for each kernel."""
-        # The text before the first kernel is dropped; then names and paragraphs take turns.
+        """Parse the report of ptxas, which has a paragraph per kernel."""
+        # After the text before the first kernel, names and paragraphs alternate.
         _, *parts = _KERNEL.split(log)
         return {
             name: KernelResources(**_numbers(text))
@@ -79,20 +79,20 @@ class Nvcc(Toolchain):
         }
 
     def hint(self, log: str) -> str | None:
-        """Tell where nvcc lacks the host compiler that it preprocesses with."""
+        """Return a hint if the host compiler that nvcc preprocesses with is missing."""
         if shutil.which("g++") is None:
             return "nvcc needs g++ in PATH (Debian, Ubuntu: apt install g++)"
         return None
 
 
 def _numbers(text: str) -> dict[str, int]:
-    """Read what one paragraph of ptxas's report states."""
+    """Parse a paragraph of ptxas's report."""
     found = {name: pattern.search(text) for name, pattern in _NUMBERS.items()}
     return {name: int(match[1]) if match else 0 for name, match in found.items()}
 
 
 def _places() -> Iterator[tuple[str, Path]]:
-    """List where nvcc may be, each place with its origin."""
+    """Yield the paths where nvcc may be, each with its origin."""
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(variable):
             yield variable, Path(os.environ[variable], "bin", "nvcc")

@@ -1,4 +1,4 @@
-"""Running compilers: within a time limit, and ended together where a build is given up."""
+"""Runs compilers with a time limit, and kills them if a build is aborted."""
 
 import os
 import signal
@@ -7,45 +7,40 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hidet.errors import CompilationError, CompilerNotFoundError
-from hidet.forks import FAMILY
+from hidet.forks import FORK_HANDLERS
 
 TIME_LIMIT = 600.0
-"""The seconds that one compilation may take where nobody says otherwise."""
+"""The default time limit of a compilation in seconds."""
 
 LOG_FILE = "compiler.log"
-"""Where a compiler prints to, in its temporary folder."""
+"""The output of a compiler, in its temporary folder."""
 
 MAX_LOG_BYTES = 1 << 20
-"""Of what a compiler prints so much is kept, from the beginning."""
+"""The number of bytes of a compiler's output to keep."""
 
 
 class Processes:
     """The compilers of one build.
 
-    Each leads a process group of its own, which is ended as a whole: what runs is a driver that
-    starts the actual compilers. Thus they also do not hear a Ctrl-C of the terminal; who waits for
-    them does, and calls `end`.
+    Each is the leader of a process group, which is killed as a whole, since compiler drivers start
+    other processes. So they do not receive the terminal's Ctrl-C; the caller does, and calls `end`.
 
     Args:
-        time_limit: the seconds that each may run.
+        time_limit: the time limit of each in seconds.
     """
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self._time_limit = time_limit
-        self._lock = FAMILY.lock()
+        self._lock = FORK_HANDLERS.lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self.is_ended = False
 
     def run(self, command: Sequence[str], folder: Path) -> tuple[int, str]:
-        """Run a compiler; give its exit status and what it printed.
-
-        Args:
-            command: the words of the command line.
-            folder: where its temporary files go.
+        """Run a compiler; return its exit status and its output.
 
         Raises:
             CompilerNotFoundError: it cannot be run.
-            CompilationError: it took too long, or the build has been ended.
+            CompilationError: it took too long, or the build has been aborted.
         """
         with (folder / LOG_FILE).open("w+b") as log:
             process = self._start(command, folder, log.fileno())
@@ -55,7 +50,7 @@ class Processes:
                 raise CompilationError(
                     f"{command[0]} did not end within {self._time_limit:g} seconds",
                     log="",
-                    hint="where it needs longer, set HIDET_COMPILE_TIME_LIMIT, or the option "
+                    hint="to allow more time, set HIDET_COMPILE_TIME_LIMIT, or the option "
                     "compile_time_limit",
                 ) from error
             finally:
@@ -66,7 +61,7 @@ class Processes:
             return status, log.read(MAX_LOG_BYTES).decode(errors="replace")
 
     def end(self) -> None:
-        """End all that run, and let none begin."""
+        """Kill all running compilers, and prevent new ones."""
         with self._lock:
             self.is_ended = True
             for process in self._running:
@@ -94,7 +89,7 @@ class Processes:
             return process
 
     def _finish(self, process: subprocess.Popen[bytes]) -> None:
-        """Make sure that a process has ended, however its turn has."""
+        """Kill a process if it is still running, and wait for it."""
         with self._lock:
             self._running.discard(process)
             if process.returncode is None:
@@ -103,8 +98,8 @@ class Processes:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it has started; it has not been waited for."""
+    """Kill the group of a process that has not been waited for."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
-        return  # all of them have ended already
+        return  # all have ended

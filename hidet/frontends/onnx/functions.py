@@ -1,4 +1,4 @@
-"""Operators that ONNX itself defines by others."""
+"""Decomposes operators that ONNX defines as functions."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,13 +12,7 @@ from hidet.frontends.onnx.values import Known, number_of
 def function_of(
     node: onnx.NodeProto, values: Sequence[Any], opset: int
 ) -> onnx.FunctionProto | None:
-    """Return how ONNX defines the operator of a node by others, None if it does not.
-
-    Args:
-        node: the node.
-        values: what it takes: tensors, known ones, or None.
-        opset: the version of its domain.
-    """
+    """Return the nodes of the function body of a node, None if ONNX does not define one."""
     if not defs.has(node.op_type, node.domain):
         return None
     try:
@@ -53,7 +47,7 @@ def _type_of(value: Any) -> onnx.TypeProto:
 
 
 def with_attributes(body: onnx.FunctionProto, node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:
-    """Give the nodes of a function as they are for a node that calls it."""
+    """Return the nodes of a function, instantiated for a node that calls it."""
     given = {attribute.name: attribute for attribute in body.attribute_proto}
     given |= {attribute.name: attribute for attribute in node.attribute}
     if defs.has(node.op_type, node.domain):
@@ -65,7 +59,7 @@ def with_attributes(body: onnx.FunctionProto, node: onnx.NodeProto) -> Iterator[
 
 
 def _filled(inner: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """Return a node whose attributes, and those of graphs in it, refer to nothing."""
+    """Return a node with references to attributes resolved, also in its subgraphs."""
     result = onnx.NodeProto()
     result.CopyFrom(inner)
     del result.attribute[:]

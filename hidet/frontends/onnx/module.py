@@ -1,7 +1,7 @@
-"""A model of ONNX as a module of PyTorch, which walks over the nodes whenever it is called.
+"""An ONNX model as a PyTorch module, which interprets the nodes at every call.
 
-What depends on weights, constants and shapes alone is computed at once, by torch, on the CPU: a
-tracer does not see it. So a traced model has only the operators that depend on its inputs.
+Nodes that depend on weights, constants and shapes alone are constant-folded by torch on the CPU,
+invisible to a tracer. So a traced model has only the operators that depend on its inputs.
 """
 
 import os
@@ -22,7 +22,7 @@ from hidet.frontends.onnx.table import Row
 from hidet.frontends.onnx.values import Known, attributes_of, dtype_of, tensor_of
 
 Scope: TypeAlias = dict[str, Any]
-"""Values by name: tensors, `Known` ones, and None for what is left out."""
+"""Values by name: tensors, `Known` constants, and None for omitted ones."""
 Opsets: TypeAlias = Mapping[str, int]
 """The version of the operators of each domain."""
 
@@ -32,19 +32,19 @@ _MISTAKES = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedErro
 
 
 class OnnxModule(nn.Module):
-    """A model of ONNX.
+    """An ONNX model.
 
     Args:
-        model: the model, with data outside of it loaded.
+        model: the model, with external data loaded.
 
     Attributes:
-        input_specs: for each input, but those that are weights, its type and shape; -1 is open.
+        input_specs: the type and shape of each input except weights; -1 is a dynamic size.
         output_names: the names of the outputs.
 
     Raises:
         HidetError: the model is malformed.
-        UnsupportedOperatorError: it has an operator that is not there.
-        UnsupportedDtypeError: it has tensors of a type that is not there.
+        UnsupportedOperatorError: it has an unsupported operator.
+        UnsupportedDtypeError: it has tensors of an unsupported type.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
@@ -73,7 +73,7 @@ class OnnxModule(nn.Module):
         return list(self.input_specs)
 
     def _keep(self, name: str, tensor: torch.Tensor) -> None:
-        """Make a tensor a buffer, which programs take as a constant."""
+        """Register a tensor as a buffer, which becomes a constant of programs."""
         buffer = f"_{len(self._known)}"
         self.register_buffer(buffer, tensor)
         self._known[name] = Known(tensor, buffer)
@@ -90,12 +90,12 @@ class OnnxModule(nn.Module):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def _run(self, nodes: Iterable[onnx.NodeProto], scope: Scope, opsets: Opsets) -> None:
-        """Run nodes on the values of a scope, which gets their results."""
+        """Run nodes in a scope, and add their results to it."""
         for node in nodes:
             scope |= self._evaluate(node, scope, opsets)
 
     def _evaluate(self, node: onnx.NodeProto, scope: Scope, opsets: Opsets) -> Scope:
-        """Return what a node gives, by name."""
+        """Return the results of a node, by name."""
         opset = opsets.get(node.domain, 1)
         where = f"node '{node.name or node.output[0]}' ({node.op_type}, opset {opset})"
         try:
@@ -114,9 +114,9 @@ class OnnxModule(nn.Module):
     def _results(
         self, node: onnx.NodeProto, values: Sequence[Any], scope: Scope, opsets: Opsets
     ) -> Sequence[Any]:
-        """Return what a node gives: by a row of the table, a body in the model, or one of ONNX."""
+        """Return the results of a node, by the table, or a function of the model or of ONNX."""
         opset, is_standard = opsets.get(node.domain, 1), node.domain in _STANDARD
-        with untraced():  # a tracer does not see tensors in attributes
+        with untraced():  # tensors in attributes are constants
             attributes = attributes_of(node)
         if is_standard and node.op_type in _CONTROL:
             take = self._if if node.op_type == "If" else self._loop
@@ -137,7 +137,7 @@ class OnnxModule(nn.Module):
         return [inner.get(name) for name in body.output]
 
     def _call(self, row: Row, values: Sequence[Any], attributes: Mapping[str, Any]) -> list[Any]:
-        """Return what the function of a row gives; `Known` tensors, if its operands are."""
+        """Return the results of the function of a row, which are `Known` if its operands are."""
         traced = [value for value in values if isinstance(value, torch.Tensor)]
         is_known = row.of_shapes or not traced
         operands: list[Any] = []
@@ -162,7 +162,7 @@ class OnnxModule(nn.Module):
             return [Known(each) for each in _listed(row.function(*operands, **attributes))]
 
     def _traced(self, value: Any, device: torch.device) -> torch.Tensor:
-        """Return a value as the operand of an operator that a tracer sees."""
+        """Return a value as the operand of a traced operator."""
         if not isinstance(value, Known):
             return value
         if value.buffer is not None:
@@ -173,7 +173,7 @@ class OnnxModule(nn.Module):
     def _graph(
         self, graph: onnx.GraphProto, values: Sequence[Any], scope: Scope, opsets: Opsets
     ) -> list[Any]:
-        """Return what a graph in an attribute gives, which sees the values around it."""
+        """Return the results of a subgraph, which captures the values of the outer scope."""
         inner = {**scope, **{t.name: Known(tensor_of(t)) for t in graph.initializer}}
         inner |= zip((value.name for value in graph.input), values, strict=True)
         self._run(graph.node, inner, opsets)
@@ -188,14 +188,14 @@ class OnnxModule(nn.Module):
         then_branch: onnx.GraphProto,
         else_branch: onnx.GraphProto,
     ) -> list[Any]:
-        """Return what one of two graphs gives."""
+        """Return the results of one of two subgraphs."""
         branch = then_branch if _known(values[0], "the condition") else else_branch
         return self._graph(branch, (), scope, opsets)
 
     def _loop(
         self, values: Sequence[Any], scope: Scope, opsets: Opsets, *, body: onnx.GraphProto
     ) -> list[Any]:
-        """Return what is left after so many runs of a graph, and what each run gives, stacked."""
+        """Return the final values of a loop, and the stacked results of its iterations."""
         limit, goes_on, *state = values
         count, number = len(state), 0
         rows: list[list[Any]] = []
@@ -212,7 +212,7 @@ class OnnxModule(nn.Module):
 
 
 def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
-    """Return a model that has been checked, with the data that lie outside of it.
+    """Load and check a model, with its external data.
 
     Raises:
         HidetError: it is malformed.
@@ -230,14 +230,14 @@ def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
 
 
 def _spec(value: onnx.ValueInfoProto) -> tuple[torch.dtype, list[int]]:
-    """Return the type and the shape of an input; a size that is open is -1."""
+    """Return the type and the shape of an input; a dynamic size is -1."""
     kind = value.type.tensor_type
     sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in kind.shape.dim]
     return dtype_of(kind.elem_type), sizes
 
 
 def _known(value: Any, what: str) -> Any:
-    """Return the number in a tensor that has to be known."""
+    """Return the number in a constant tensor."""
     if not isinstance(value, Known):
         raise UnsupportedOperatorError(f"{what} depends on what the model is given")
     return value.tensor.item()

@@ -1,4 +1,4 @@
-"""The table of operators: for each name, the function of torch from some opset on."""
+"""The table of operators: functions of torch by name and opset."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -9,11 +9,11 @@ import torch
 
 T: TypeAlias = torch.Tensor
 Ints: TypeAlias = list[int]
-"""An operand that has to be known: a tensor of rank 1, as a list."""
+"""A constant operand: a tensor of rank 1, as a list."""
 Number: TypeAlias = float
-"""An operand that has to be known: a tensor of one element, as a number."""
+"""A constant operand: a tensor of one element, as a number."""
 KnownTensor: TypeAlias = torch.Tensor
-"""An operand that has to be known, as a tensor on the CPU."""
+"""A constant operand, as a tensor on the CPU."""
 
 _KINDS: dict[str, Callable[[torch.Tensor], Any]] = {
     "Ints": torch.Tensor.tolist,
@@ -27,11 +27,11 @@ class Row:
     """An operator.
 
     Attributes:
-        function: takes the operands by position and the attributes by name; gives one tensor, or
+        function: takes the operands by position and the attributes by name; returns one tensor or
             several.
-        since: the opset in which it begins to be like that.
-        of_shapes: it only looks at the shapes and types of its operands, so that what it gives is
-            known.
+        since: the first opset of this form.
+        of_shapes: it depends only on the shapes and types of its operands, so that its results are
+            constants.
     """
 
     function: Callable[..., Any]
@@ -39,7 +39,7 @@ class Row:
     of_shapes: bool
 
     def readers(self, count: int) -> list[Callable[[T], Any] | None]:
-        """Return for each of so many operands how it is read, if it has to be known."""
+        """Return how each of `count` operands is read, if it has to be constant."""
         try:
             parameters = list(inspect.signature(self.function).parameters.values())
         except ValueError:  # of torch's own functions, which are written in C++
@@ -62,7 +62,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def row(name: str, since: int = 1, *, of_shapes: bool = False) -> Callable[[F], F]:
-    """Enter a function into the table; see `Row`."""
+    """Add a function to the table; see `Row`."""
 
     def enter(function: F) -> F:
         rows = TABLE.setdefault(name, [])
@@ -75,7 +75,7 @@ def row(name: str, since: int = 1, *, of_shapes: bool = False) -> Callable[[F], 
 
 
 def rows(functions: Mapping[str, Callable[..., Any]]) -> None:
-    """Enter functions of torch that mean the same, and call attributes the same, in all opsets."""
+    """Add functions of torch with the same semantics and attributes in all opsets."""
     for name, function in functions.items():
         row(name)(function)
 

@@ -1,4 +1,4 @@
-"""Values of ONNX as those of torch: data types, and tensors that are known ahead of all calls."""
+"""Conversion of ONNX values to torch: data types, tensors and attributes."""
 
 from typing import Any, NamedTuple
 
@@ -24,21 +24,21 @@ DTYPES: dict[int, torch.dtype] = {
     TensorProto.UINT64: torch.uint64,
     TensorProto.BFLOAT16: torch.bfloat16,
 }
-"""torch's data types by the numbers of ONNX."""
+"""torch's data types by ONNX's numbers."""
 
 
 class Known(NamedTuple):
-    """A tensor that is known: on the CPU, and the name of the buffer of the module that has it."""
+    """A constant: its value on the CPU, and the name of the module's buffer with it."""
 
     tensor: torch.Tensor
     buffer: str | None = None
 
 
 def dtype_of(number: int) -> torch.dtype:
-    """Return torch's type for the number of one of ONNX.
+    """Return the torch type of an ONNX type.
 
     Raises:
-        UnsupportedDtypeError: torch has none.
+        UnsupportedDtypeError: there is none.
     """
     if number not in DTYPES:
         name = TensorProto.DataType.Name(number) if number in TensorProto.DataType.values() else ""
@@ -47,26 +47,22 @@ def dtype_of(number: int) -> torch.dtype:
 
 
 def number_of(dtype: torch.dtype) -> int:
-    """Return the number that ONNX has for a type."""
+    """Return ONNX's number of a type."""
     return next(number for number, found in DTYPES.items() if found == dtype)
 
 
 def tensor_of(proto: TensorProto, folder: str = "") -> torch.Tensor:
-    """Return a tensor of ONNX, in memory of its own.
-
-    Args:
-        proto: the tensor.
-        folder: where files with data outside of the model are.
+    """Return a copy of an ONNX tensor.
 
     Raises:
-        HidetError: the tensor contradicts itself, or its data are not there.
+        HidetError: the tensor is malformed, or its data are missing.
     """
     dtype = dtype_of(proto.data_type)
     try:
         array = numpy_helper.to_array(proto, folder)
     except (ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
         raise HidetError(f"the tensor '{proto.name}' cannot be read: {error}") from error
-    array = np.array(array)  # of its own, and not read-only
+    array = np.array(array)  # a writable copy
     if dtype == torch.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(dtype)
     return torch.from_numpy(array)

@@ -3,10 +3,9 @@
     dynamo ─► AOTAutograd (decompositions) ─► importer ─► graph ─► hidet.driver ─► program
                                                  └─► partition: the rest stays in eager torch
 
-Read in this order: `backend` (the entry), `decompositions` (which operators arrive), `importer` and
-`operators` (how they become graph operations), `outputs` and `storage` (strides and views),
-`partition` (what cannot be compiled), `program` (what is called); `by_shape` and `by_precision`
-(when a graph is compiled anew).
+Read in this order: `backend` (the entry point), `decompositions`, `importer` and `operators` (ATen
+to the graph dialect), `outputs` and `storage` (strides and views), `partition` (the fallback),
+`program` (the compiled graph); `by_shape` and `compiling` (recompilation).
 """
 
 from functools import cache
@@ -15,14 +14,14 @@ from importlib import import_module
 NAME = "hidet"
 """The name of the backend."""
 ENTRY_POINTS = "torch_dynamo_backends"
-"""The group of entry points in which torch looks for backends."""
+"""The group of entry points of torch's backends."""
 
 
 @cache
 def register() -> None:
-    """Announce the backend to torch, where torch does not find it by itself; loads torch._dynamo.
+    """Register the backend with torch, unless an installed hidet has an entry point.
 
-    An installed hidet has an entry point, which torch reads when it first looks for a backend.
+    Imports torch._dynamo.
     """
     from importlib.metadata import entry_points
 

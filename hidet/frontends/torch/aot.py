@@ -1,4 +1,4 @@
-"""Through AOTAutograd, which makes dynamo's graphs functional and takes operators apart."""
+"""Lowers dynamo's graphs through AOTAutograd, which functionalizes and decomposes them."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -12,19 +12,19 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
 from hidet.frontends.torch.attention import WholeAttention
-from hidet.frontends.torch.by_precision import ProgramsByPrecision
+from hidet.frontends.torch.compiling import Boxed, by_precision
 from hidet.frontends.torch.correctness import Reporting
 from hidet.frontends.torch.custom_op import looking_inside
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.gradients import TrainingGraphs, static_inputs
 from hidet.frontends.torch.half import in_half
+from hidet.frontends.torch.imported import updates_of
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
 from hidet.frontends.torch.partition import partition, report
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import drawing, lift_draws, merge_draws, save_seeds
 from hidet.frontends.torch.settings import Settings
-from hidet.frontends.torch.updates import updates_of
 
 _CONVOLUTION = torch.ops.aten.convolution.default
 
@@ -34,15 +34,15 @@ def compile_torch(
 ) -> Callable[..., Any]:
     """Compile a graph of torch operators, with static shapes, in a tracing context.
 
-    Where gradients may be wanted, the graph is cut in a forward and a backward graph such that what
-    is cheap is computed again instead of saved.
+    If gradients may be needed, the graph is partitioned into a forward and a backward graph that
+    recomputes cheap values instead of saving them.
     """
     training = TrainingGraphs(partial(compile_aten, settings=settings))
     through_aot = aot_autograd(
         inference_compiler=partial(_compile_inference, settings),
         fw_compiler=training.forward,
         bw_compiler=training.backward,
-        partition_fn=_cut,
+        partition_fn=_partition_joint,
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
@@ -55,14 +55,8 @@ def compile_torch(
     return Reporting(module, program, partial(compile_torch, settings=silent))
 
 
-def compile_aten(
-    module: fx.GraphModule, static: Collection[int], settings: Settings
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Compile a functional graph of ATen operators.
-
-    Returns:
-        A function of the list of arguments.
-    """
+def compile_aten(module: fx.GraphModule, static: Collection[int], settings: Settings) -> Boxed:
+    """Compile a functional graph of ATen operators."""
     if settings["print_input_graph"]:
         module.print_readable()
     module, draws = lift_draws(module)
@@ -72,15 +66,15 @@ def compile_aten(
     compile_now = partial(_compile_for_flags, module, static, settings)
     convolutions = module.graph.find_nodes(op="call_function", target=_CONVOLUTION)
     if any(may_be_tf32(first_tensor(node)) for node in convolutions):
-        return drawing(ProgramsByPrecision(compile_now), draws)
+        return drawing(by_precision(compile_now), draws)
     return drawing(compile_now(), draws)
 
 
 def _compile_for_flags(
     module: fx.GraphModule, static: Collection[int], settings: Settings
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Compile a graph under torch's flags of the moment."""
-    # torch compiles in a mode in which new tensors have no data.
+) -> Boxed:
+    """Compile a graph under torch's current flags."""
+    # torch calls backends in fake tensor mode.
     with unset_fake_temporarily():
         imported = import_graph(module, static)
         if not imported.unsupported and len(imported.used_devices) <= 1:
@@ -91,16 +85,16 @@ def _compile_for_flags(
 
 def _compile_inference(
     settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Compile a graph without gradients; dynamo has marked which inputs are weights."""
+) -> Boxed:
+    """Compile a graph without gradients, in which dynamo has marked the weights."""
     merge_draws(module.graph)
     return compile_aten(module, static_inputs(), settings)
 
 
-def _cut(
+def _partition_joint(
     module: fx.GraphModule, joint_inputs: Any, **named: Any
 ) -> tuple[fx.GraphModule, fx.GraphModule]:
-    """Cut a joint graph in a forward and a backward graph, between which seeds are saved."""
+    """Partition a joint graph into a forward and a backward graph; seeds are saved for backward."""
     merge_draws(module.graph)
     save_seeds(module.graph)
     return min_cut_rematerialization_partition(module, joint_inputs, **named)

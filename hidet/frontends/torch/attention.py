@@ -1,8 +1,8 @@
-"""Attention stays one operator on its way through AOTAutograd.
+"""Keeps attention as one operator through AOTAutograd.
 
-Torch takes `scaled_dot_product_attention` apart ahead of any table of decompositions: into one of
-its own kernels where that takes the arguments, else into some twenty operators on scores of f32 (on
-a GPU with a mask of 197 keys, for instance).
+Torch decomposes `scaled_dot_product_attention` before any decomposition table applies: into one of
+its own kernels if that supports the arguments, else into some twenty operators on f32 scores (on a
+GPU with a mask of 197 keys, for instance).
 """
 
 from importlib import import_module
@@ -47,7 +47,7 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-    """Return the gradients, from weights that are computed anew."""
+    """Return the gradients; attention weights are recomputed."""
     query, key, value, mask = ctx.saved_tensors
     causal, scale = ctx.is_causal, ctx.scale
     *found, of_scores = gradients(grad, query, key, value, causal, mask, scale)
@@ -63,7 +63,7 @@ WHOLE: Any = torch.ops.hidet.scaled_dot_product_attention.default
 
 
 class WholeAttention(TorchFunctionMode):
-    """Where attention without dropout becomes `attention` in graphs that are being traced."""
+    """Replaces attention without dropout by `attention` in graphs that are being traced."""
 
     def __torch_function__(
         self,
@@ -72,7 +72,7 @@ class WholeAttention(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Call a function of torch, or `attention` in its place."""
+        """Call a torch function, or `attention` instead of it."""
         kwargs = kwargs or {}
         if func is _SDPA and (given := _given(*args, **kwargs)) is not None:
             return attention(*given)
@@ -89,13 +89,17 @@ def _given(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Any, ...] | None:
-    """Return the arguments of `attention`, None where torch shall do what it does."""
+    """Return the arguments of `attention`; None if torch should handle the call."""
     given = (query, key, value)
     if dropout_p or any(each.dim() != 4 or each.dtype is not query.dtype for each in given):
         return None
     if attn_mask is not None and attn_mask.dtype not in (torch.bool, query.dtype):
         return None
-    if _is_transformed() or _is_cast(query):
+    bindings: Any = import_module("torch._C")
+    if bindings._functorch.peek_interpreter_stack() is not None:  # inside a torch.func transform
+        return None
+    device = query.device.type
+    if torch.is_autocast_enabled(device) and query.dtype is not torch.get_autocast_dtype(device):
         return None
     batch, heads = query.shape[:2]
     groups = key.shape[1]
@@ -104,15 +108,3 @@ def _given(
     if groups != heads and not (enable_gqa and heads % groups == 0):
         return None
     return (*given, attn_mask, is_causal, scale)
-
-
-def _is_transformed() -> bool:
-    """Return whether a transform of `torch.func` is at work, which asks operators for rules."""
-    bindings: Any = import_module("torch._C")
-    return bindings._functorch.peek_interpreter_stack() is not None
-
-
-def _is_cast(query: Tensor) -> bool:
-    """Return whether autocast would give attention other types."""
-    device = query.device.type
-    return torch.is_autocast_enabled(device) and query.dtype is not torch.get_autocast_dtype(device)

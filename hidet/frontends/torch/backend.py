@@ -1,4 +1,4 @@
-"""The entry: what torch.compile calls for `backend="hidet"`."""
+"""The entry point: torch.compile calls `hidet_backend` for `backend="hidet"`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -21,17 +21,17 @@ def hidet_backend(
     """Compile one of dynamo's graphs.
 
     Args:
-        module: the graph, of torch operators.
-        example_inputs: what the graph is first called with, as tensors without data.
+        module: the graph of torch operators.
+        example_inputs: the arguments of the first call, as fake tensors.
         mode: one of `hidet.frontends.torch.settings.MODES`.
         options: options of the backend and of `hidet.option`, by name.
 
     Returns:
-        A function to call in the place of the graph.
+        A function that replaces the graph.
 
     Raises:
         OptionError: no such mode or option, or a value that the option cannot take.
-        UnsupportedOperatorError: with the option `fallback` off, an operator cannot be compiled.
+        UnsupportedOperatorError: the option `fallback` is off, and an operator is not supported.
         HidetError: the compiler failed otherwise.
 
     torch wraps the errors in `BackendCompilerFailed`, whose `inner_exception` they are.

@@ -1,9 +1,9 @@
-"""Graphs with sizes that vary, compiled anew for every combination of sizes that comes.
+"""Graphs with dynamic shapes, specialized to the sizes of each call.
 
 Programs have static shapes. When a model is called with a second shape, dynamo traces it with
-symbols for the sizes that changed, and relies on the backend to compile for all sizes at once. Here
-the graph waits for a call, is compiled for its sizes, and kept by them; dynamo, which would stop
-compiling after a few shapes, sees one graph.
+symbols for the sizes that changed, and expects one program for all sizes. Here the graph is
+compiled at a call, once per combination of sizes; dynamo, which would stop recompiling after a few
+shapes, sees one graph.
 """
 
 import warnings
@@ -16,26 +16,28 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses import FakeTensorMode
 
 from hidet.frontends.torch.aot import compile_torch
-from hidet.frontends.torch.late import compiling
-from hidet.frontends.torch.notices import ManyShapesWarning
+from hidet.frontends.torch.compiling import compiling
 from hidet.frontends.torch.settings import Settings
 
 MANY_SHAPES = 32
-"""From so many shapes of one graph on there is a warning."""
+"""The number of shapes of one graph at which a warning is issued."""
+
+
+class ManyShapesWarning(UserWarning):
+    """One graph has been compiled for many shapes, each of which took a compilation."""
 
 
 def is_symbolic(value: object) -> bool:
-    """Tell whether an example input stands for several sizes or numbers."""
+    """Return whether an example input has symbolic sizes, or is a symbolic number."""
     if isinstance(value, torch.Tensor):
         return not all(type(n) is int for n in (*value.shape, *value.stride()))
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
 def _numbers_of(graph: fx.Graph) -> dict[int, list[fx.Node]]:
-    """Find the arguments that stand for numbers: dynamo makes tensors of floats that vary.
+    """Return the positions of tensor arguments that wrap a float, with their `item()` nodes.
 
-    Returns:
-        For the positions of such arguments, the nodes that take the number out of the tensor.
+    dynamo passes floats that vary as tensors.
     """
     found: dict[int, list[fx.Node]] = {}
     for position, node in enumerate(graph.find_nodes(op="placeholder")):
@@ -46,13 +48,7 @@ def _numbers_of(graph: fx.Graph) -> dict[int, list[fx.Node]]:
 
 
 class ProgramsByShape:
-    """The programs of one graph, by the sizes that they are for.
-
-    Args:
-        module: dynamo's graph.
-        example_inputs: its inputs, some of them with symbols for sizes.
-        settings: how to compile.
-    """
+    """The programs of one of dynamo's graphs, by the sizes that they are specialized to."""
 
     def __init__(
         self, module: fx.GraphModule, example_inputs: Sequence[Any], settings: Settings
@@ -66,13 +62,13 @@ class ProgramsByShape:
         self._programs: dict[tuple[object, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the program for the sizes of the arguments."""
+        """Run the program for these sizes."""
         key = tuple(self._sizes(position, arguments[position]) for position in self._varying)
         program = self._programs.get(key) or self._compile(key, arguments)
         return program(*arguments)
 
     def _sizes(self, position: int, argument: Any) -> object:
-        """Give what a program depends on in an argument that varies."""
+        """Return what a program is specialized to in an argument that varies."""
         if not isinstance(argument, torch.Tensor):
             return argument
         if position in self._numbers:
@@ -80,11 +76,16 @@ class ProgramsByShape:
         return argument.shape, argument.stride()
 
     def _compile(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Callable[..., Any]:
-        """Compile for the sizes of the arguments."""
+        """Compile for these sizes."""
         with compiling():
             if key not in self._programs:
                 if len(self._programs) == MANY_SHAPES:
-                    self._warn()
+                    warnings.warn(
+                        f"one graph has been compiled for {MANY_SHAPES} different shapes; every "
+                        "new shape is compiled anew, so pad inputs to a few sizes",
+                        ManyShapesWarning,
+                        stacklevel=2,
+                    )
                 with tracing(TracingContext(FakeTensorMode())):
                     module = self._with_numbers(arguments)
                     program = compile_torch(module, list(arguments), self._settings)
@@ -92,7 +93,7 @@ class ProgramsByShape:
             return self._programs[key]
 
     def _with_numbers(self, arguments: Sequence[Any]) -> fx.GraphModule:
-        """Give the graph with the numbers of a call as constants."""
+        """Return the graph with the floats of a call as constants."""
         if not self._numbers:
             return self._module
         graph = fx.Graph()
@@ -104,12 +105,3 @@ class ProgramsByShape:
             else:
                 values[node] = graph.node_copy(node, values.__getitem__)
         return fx.GraphModule(self._module, graph)
-
-    def _warn(self) -> None:
-        """Warn of the time and memory that many shapes take."""
-        warnings.warn(
-            f"one graph has been compiled for {MANY_SHAPES} different shapes; every new shape is "
-            "compiled anew, so pad inputs to a few sizes",
-            ManyShapesWarning,
-            stacklevel=2,
-        )

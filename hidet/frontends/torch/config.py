@@ -1,6 +1,6 @@
-"""`hidet.torch.dynamo_config`: settings for all models, in the words of the original Hidet.
+"""`hidet.torch.dynamo_config`: global settings of the backend, by the names of the original Hidet.
 
-They are read when a model is first called; `torch._dynamo.reset()` has models compiled anew.
+They are read when a model is first called; `torch._dynamo.reset()` makes models recompile.
 """
 
 from collections.abc import Callable
@@ -19,20 +19,20 @@ FLAGS: dict[str, tuple[bool, str]] = {
     "print_input_graph": (False, "print the ATen graphs that are compiled"),
     "steal_weights": (False, "accepted: weights are read where torch has them, not copied"),
 }
-"""The flags, each with its default and what it does; options of `torch.compile` too."""
+"""The default and the meaning of each flag; the flags are options of `torch.compile` too."""
 
 
 class DynamoConfig:
-    """Settings of the backend; see the module."""
+    """Global settings of the backend."""
 
     def __init__(self) -> None:
         self._values: dict[str, bool] = {}
 
     def __getitem__(self, name: str) -> object:
-        """Give the value of a setting.
+        """Return the value of a setting.
 
         Raises:
-            OptionError: there is none of this name.
+            OptionError: no such setting.
         """
         if name == "search_space":
             return option.get_option(name)
@@ -44,7 +44,7 @@ class DynamoConfig:
         return self._values.get(name, FLAGS[name][0])
 
     def __getattr__(self, name: str) -> "Callable[..., DynamoConfig]":
-        """Give what sets a flag: `dynamo_config.use_fp16()`, `dynamo_config.use_fp16(False)`."""
+        """Return a setter: `dynamo_config.use_fp16()`, `dynamo_config.use_fp16(False)`."""
         if name not in FLAGS:
             raise missing_member("hidet.torch.dynamo_config", "DynamoConfig", name)
 
@@ -55,7 +55,7 @@ class DynamoConfig:
         return set_flag
 
     def reset(self) -> None:
-        """Give all flags their defaults."""
+        """Reset all flags to their defaults."""
         self._values.clear()
 
     def search_space(self, level: int = 2) -> "DynamoConfig":

@@ -1,4 +1,4 @@
-"""The report of correctness: how far each operator of a model is from eager torch.
+"""The correctness report: the error of each operator of a model, compared to eager torch.
 
     dynamo_config.correctness_report()
     torch.compile(model, backend="hidet")(x)
@@ -9,8 +9,8 @@
     ...
     output         0                          float32  3.0e-07
 
-At the first call the graph is compiled once more, such that it gives what every operator gives, and
-is run on the arguments of the call. What the compiled model itself gives comes last.
+The first call compiles the graph again such that it returns every intermediate, and runs it on the
+arguments of the call. The outputs of the compiled model itself come last.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,23 +21,17 @@ from torch import fx
 from torch._guards import TracingContext, tracing
 from torch._subclasses import FakeTensorMode
 
-from hidet.frontends.torch.late import compiling
+from hidet.frontends.torch.compiling import compiling
 
 ALLOWED = {torch.float16: 1e-2, torch.bfloat16: 1e-1, torch.float64: 1e-10}
-"""How large the errors of a data type are expected to be, unless it is DEFAULT."""
+"""The tolerance of each data type; DEFAULT for others."""
 DEFAULT = 1e-5
 
 HEADINGS = ("", "kind", "operator", "dtype", "error", "attention")
 
 
 class Reporting:
-    """A compiled graph that prints its report when it is first called.
-
-    Args:
-        module: dynamo's graph.
-        program: what it has been compiled to.
-        compile_graph: compiles such a graph, given its arguments.
-    """
+    """A compiled graph that prints its report at the first call."""
 
     def __init__(
         self,
@@ -50,7 +44,7 @@ class Reporting:
         self._module: fx.GraphModule | None = module
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the program."""
+        """Run the program, after the report at the first call."""
         module, self._module = self._module, None
         if module is not None:
             print_report: Any = torch.compiler.disable(self._print)
@@ -79,7 +73,7 @@ class Reporting:
 def _with_all_results(
     module: fx.GraphModule, arguments: Sequence[Any]
 ) -> tuple[list[fx.Node], fx.GraphModule]:
-    """Give the inputs and the nodes of a graph that give a tensor, and one that returns these."""
+    """Return the nodes of a graph whose value is a tensor, and a copy of it that returns these."""
     new = fx.Graph()
     copies: dict[fx.Node, fx.Node] = {}
     new.graph_copy(module.graph, copies)
@@ -99,7 +93,7 @@ def _with_all_results(
 
 
 def _copies(arguments: Sequence[Any]) -> list[Any]:
-    """Give copies of arguments, which a call may write."""
+    """Return copies of arguments, which a call may write."""
     return [a.detach().clone() if isinstance(a, torch.Tensor) else a for a in arguments]
 
 
@@ -111,7 +105,7 @@ def _run(function: Callable[..., Any], arguments: Sequence[Any]) -> Sequence[Any
 
 
 def _error(found: torch.Tensor, value: torch.Tensor) -> float:
-    """Give the largest |found - value| / (|value| + 1); infinities and NaN agree with their own."""
+    """Return the largest |found - value| / (|value| + 1); equal infinities and NaN count as 0."""
     if value.numel() == 0:
         return 0.0
     one, other = found.double(), value.double()
@@ -121,7 +115,7 @@ def _error(found: torch.Tensor, value: torch.Tensor) -> float:
 
 
 def _name_of(node: fx.Node) -> str:
-    """Name the operator of a node, and the module that calls it."""
+    """Return the name of a node's operator, and of the module that calls it."""
     if node.op == "placeholder":
         return node.name
     name = getattr(node.target, "__name__", str(node.target))
@@ -134,7 +128,7 @@ def _name_of(node: fx.Node) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str, torch.Tensor, float]]) -> str:
-    """Lay the rows out: kind, operator, the tensor that it gives, and the error."""
+    """Format rows of kind, operator, its result, and the error."""
     cells: list[tuple[str, ...]] = [HEADINGS]
     for number, (kind, operator, value, error) in enumerate(rows):
         dtype = str(value.dtype).removeprefix("torch.")

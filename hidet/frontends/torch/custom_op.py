@@ -1,4 +1,4 @@
-"""`hidet.torch.register_op`: functions that call kernels of scripts, as operators of torch."""
+"""`hidet.torch.register_op`: torch operators of functions that call script kernels."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -11,23 +11,23 @@ from torch._subclasses.functional_tensor import FunctionalTensorMode
 from hidet.errors import HidetError
 
 Fake: TypeAlias = Callable[..., Any]
-"""Takes what the operator takes, as tensors without data, and returns such tensors."""
+"""Takes the arguments of the operator as fake tensors, and returns fake results."""
 Backward: TypeAlias = Callable[..., Any]
 """Takes `ctx` and the gradients of the results; returns those of the arguments, or None."""
 SetupContext: TypeAlias = Callable[..., None]
 """Takes `ctx, inputs, output` and saves in `ctx` what `backward` needs."""
 
-_LOOKS_INSIDE: ContextVar[bool] = ContextVar("hidet_looks_inside", default=False)
+_INLINES: ContextVar[bool] = ContextVar("hidet_inlines_operators", default=False)
 
 
 @contextmanager
 def looking_inside() -> Generator[None]:
-    """Have torch trace the functions of operators, instead of noting a call of the operator."""
-    token = _LOOKS_INSIDE.set(True)
+    """Make torch trace into the functions of operators, instead of recording a call."""
+    token = _INLINES.set(True)
     try:
         yield
     finally:
-        _LOOKS_INSIDE.reset(token)
+        _INLINES.reset(token)
 
 
 @overload
@@ -66,7 +66,7 @@ def register_op(
     setup_context: SetupContext | None = None,
     opaque: bool = False,
 ) -> CustomOpDef | Callable[[Callable[..., Any]], CustomOpDef]:
-    """Make an operator of torch of a function that allocates its results and calls kernels on them.
+    """Register a function that allocates its results and calls kernels on them as a torch operator.
 
         @hidet.torch.register_op("demo::silu")
         def silu(x: torch.Tensor) -> torch.Tensor:
@@ -75,26 +75,24 @@ def register_op(
             return y
 
     The operator is `silu(x)` and `torch.ops.demo.silu(x)`; it works in eager mode and under
-    `torch.compile` with every backend. `backend="hidet"` looks inside: the kernels become launches
-    among those of the graph, and what torch computes before and after them is compiled along.
+    `torch.compile` with every backend. `backend="hidet"` inlines it: the kernels become launches
+    among those of the graph, and the operators around them are compiled too.
 
     Args:
         name: "namespace::name".
-        function: computes the results. It needs annotations of its parameters and its return value
-            (see `torch.library.custom_op`), returns new tensors, and writes no argument.
-        fake: gives the results as tensors without data. By default this is the function itself,
-            whose kernels then do nothing but check their arguments.
-        backward: gives the gradients, as in `torch.library.register_autograd`.
+        function: computes the results. It annotates its parameters and its return value (see
+            `torch.library.custom_op`), returns new tensors, and mutates no argument.
+        fake: returns the results as fake tensors. The default is the function itself, whose kernels
+            then only check their arguments.
+        backward: returns the gradients, as in `torch.library.register_autograd`.
         setup_context: saves what `backward` needs.
-        opaque: have `backend="hidet"`, too, see one operator, and run it by torch; for functions
-            that cannot be traced because they look at data.
+        opaque: do not inline the operator; for functions that read data and thus cannot be traced.
 
     Returns:
-        The operator; `torch.library.CustomOpDef` says what more it can do, such as
-        `register_kernel` and `register_vmap`. Without a function, a decorator.
+        The operator, a `torch.library.CustomOpDef`. Without a function, a decorator.
 
     Raises:
-        HidetError: the name is not of that form, or there is no `backward` to set a context up for.
+        HidetError: the name is invalid, or there is a `setup_context` without a `backward`.
         ValueError: an annotation is missing, or of a type that operators do not take.
     """
     if name.count("::") != 1 or not all(part.isidentifier() for part in name.split("::")):
@@ -112,14 +110,14 @@ def register_op(
         if backward is not None:
             operator.register_autograd(backward, setup_context=setup_context)
         if not opaque:
-            _let_look_inside(operator, function)
+            _allow_inlining(operator, function)
         return operator
 
     return register if function is None else register(function)
 
 
-def _let_look_inside(operator: CustomOpDef, function: Callable[..., Any]) -> None:
-    """Have the function traced, where that is wanted, when a graph is made functional."""
+def _allow_inlining(operator: CustomOpDef, function: Callable[..., Any]) -> None:
+    """Trace into the function during functionalization, inside `looking_inside`."""
 
     def trace(
         mode: FunctionalTensorMode,
@@ -128,7 +126,7 @@ def _let_look_inside(operator: CustomOpDef, function: Callable[..., Any]) -> Non
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
     ) -> Any:
-        if not _LOOKS_INSIDE.get():
+        if not _INLINES.get():
             return mode.__torch_dispatch__(target, types, arguments, keywords)
         with mode:
             return function(*arguments, **keywords)

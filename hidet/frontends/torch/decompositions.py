@@ -1,7 +1,7 @@
-"""Which ATen operators reach the importer, and which torch takes apart before.
+"""The decomposition table of ATen operators.
 
-We start from torch's own table for its core operators, keep whole what we compile better as one
-operator, and take apart what is neither core nor has an operation in the graph dialect.
+It starts from torch's table for core ATen, omits what we compile better as one operator, and adds
+what is neither core nor an operation of the graph dialect.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ KEPT: dict[Any, str] = {
     aten.silu: "the graph dialect has it, so that its name stays in programs and kernels",
     aten.all: "becomes a negated any of a negation",
 }
-"""Operators that are not taken apart, though torch's table does so, each with the reason.
+"""Operators of torch's table that are not decomposed, each with the reason.
 
 `linear` and `matmul` are not among them: torch takes them apart before it looks at any table. The
 importer puts them together again.
@@ -63,7 +63,7 @@ ADDED: dict[Any, str] = {
 
 @cache
 def decompositions() -> dict[Overload, Callable[..., Any]]:
-    """Give the table for AOTAutograd: operator to the function that takes it apart."""
+    """Return the table for AOTAutograd: operator to the function that takes it apart."""
     kept = {getattr(packet, name) for packet in KEPT for name in packet.overloads()}
     core: Any = core_aten_decompositions()
     table: dict[Overload, Callable[..., Any]] = {

@@ -1,4 +1,4 @@
-"""The data types of torch that the graph dialect has, and their element types."""
+"""Element types for torch's data types."""
 
 import torch
 from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
@@ -18,13 +18,11 @@ ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.int8: i8,
     torch.bool: i1,
 }
-"""The element type for each data type."""
+"""The element type of each data type."""
 
 
 def element_of(dtype: torch.dtype) -> Attribute:
-    """Give the element type for a data type.
-
-    That of unsigned bytes is one which holds all of them; see `unsigned_bytes`.
+    """Return the element type of a data type; unsigned bytes are i16, see `unsigned_bytes`.
 
     Raises:
         UnsupportedDtypeError: the graph dialect has none.
@@ -41,11 +39,11 @@ def element_of(dtype: torch.dtype) -> Attribute:
 
 
 def type_of(tensor: torch.Tensor) -> Tensor:
-    """Give the type of a value that holds the elements of a tensor.
+    """Return the type of a tensor's value.
 
     Raises:
         UnsupportedDtypeError: the data type, or a layout such as sparse, is not supported.
-        UnsupportedOperatorError: a size is not known before the program runs.
+        UnsupportedOperatorError: a size depends on data.
     """
     if tensor.layout is not torch.strided:
         raise UnsupportedDtypeError(f"layout {tensor.layout} is not supported")

@@ -1,8 +1,8 @@
-"""Where torch's entry point leads: importing this module registers the backend.
+"""The target of torch's entry point: importing this module registers the backend.
 
-Torch loads an entry point and registers what it is given, with no lock around both: of several
-threads that ask for a backend first, all but one would find the name taken. Python runs a module
-once, whatever the number of threads, so the backend is registered here.
+Torch loads an entry point and registers its value without a lock around both, so if several threads
+ask for a backend first, all but one find the name taken. Python runs a module once, whatever the
+number of threads, so the backend is registered here.
 """
 
 from torch._dynamo import register_backend
@@ -14,7 +14,7 @@ from hidet.frontends.torch.forked import Forks
 register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]
 
 NOTHING_LEFT = None
-"""What torch is given: it registers no function where there is none."""
+"""The value that torch loads; it does not register None."""
 
 FORKS = Forks()
-"""The forks of this process: torch may be in danger in a child once anything is compiled."""
+"""The fork handlers of this process, needed once anything is compiled."""

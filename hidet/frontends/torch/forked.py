@@ -1,14 +1,13 @@
-"""What a child does that has been forked off while another thread was in a compiled function.
+"""Fork handlers for dynamo: a process may fork while another thread runs a compiled function.
 
-torch guards compiled code under a mutex, for which it lets Python's lock go: a thread that has the
-mutex may be waiting for Python's lock, which the forking thread has. In the child nobody gives that
-mutex back, and the first call of the function hangs. So the child throws dynamo's code away, with
-the mutexes, and has what it calls compiled anew. The locks that a thread holds while it compiles,
-dynamo's own and those of cached properties, are renewed.
+torch evaluates guards under a mutex and releases the GIL to acquire it, so a thread that has the
+mutex may be waiting for the GIL, which the forking thread holds. In the child that mutex stays
+locked, and the first call of the function hangs. So the child resets dynamo's code caches, mutexes
+included, and recompiles what it calls. It also reinitializes the locks that a compiling thread
+holds: dynamo's own and those of cached properties.
 
-Only children pay that would be in danger: where no other thread is below a function that dynamo has
-wrapped, everything stays. It takes 30 us a compiled function, and what the child calls takes its
-compilation, of which the binaries are in the cache.
+This happens only if another thread is below a function that dynamo has wrapped. It takes 30 us per
+compiled function, and the recompilation, which finds its binaries in the cache.
 """
 
 import gc
@@ -24,14 +23,14 @@ from tqdm import tqdm
 
 
 class Forks:
-    """The forks of this process, which are watched from the moment on that this is made."""
+    """Registers the fork handlers."""
 
     def __init__(self) -> None:
         self._endangered = False
         os.register_at_fork(before=self._before, after_in_child=self._after)
 
     def _before(self) -> None:
-        """Look at the other threads; in the child they have no frames any more."""
+        """Inspect the frames of the other threads, which the child does not have."""
         own = threading.get_ident()
         frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage]
         self._endangered = any(
@@ -39,7 +38,7 @@ class Forks:
         )
 
     def _after(self) -> None:
-        """Throw away what a thread that is gone may have locked."""
+        """Discard what a thread of the parent may have locked."""
         lock = convert_frame.compile_lock
         # What this thread itself is compiling must be there when it goes on.
         if not self._endangered or lock._is_owned():  # pyright: ignore
@@ -50,24 +49,24 @@ class Forks:
             lock._at_fork_reinit()  # pyright: ignore
             _renew_cached_properties()
         dynamo.reset_code_caches()
-        # Children share the lock of progress bars, which torch takes for each graph that it runs
-        # through: one that ends while it has it, as its monitor may, would stop all the others.
+        # Child processes share the lock of tqdm, which torch takes for each graph: one that exits
+        # while its monitor thread holds it would block all others.
         tqdm.set_lock(threading.RLock())
 
 
 def _renew_cached_properties() -> None:
-    """Renew the locks of cached properties: before Python 3.12 each has one, for all objects.
+    """Reinitialize the locks of cached properties, which exist before Python 3.12.
 
-    One child of 120 waited for such a lock, in a property of the objects that guards are made of.
+    One child of 120 deadlocked on such a lock, in a property of a guard.
     """
     for found in gc.get_objects():
-        # Asked of the type: an object may lie about its class, or fail to tell it.
+        # type(), as `__class__` may be overridden, or raise.
         if issubclass(type(found), cached_property) and "lock" in vars(found):
             vars(found)["lock"]._at_fork_reinit()
 
 
 def _is_in_dynamo(frame: FrameType | None) -> bool:
-    """Tell whether a frame is below a function that dynamo has wrapped."""
+    """Return whether a frame is below a function that dynamo has wrapped."""
     while frame is not None:
         if frame.f_code.co_filename == eval_frame.__file__:
             return True

@@ -1,11 +1,10 @@
-"""Graphs whose gradients may be wanted: a forward graph, and the backward graph that belongs to it.
+"""Compiles forward and backward graphs, and saves intermediates only if there is a backward pass.
 
-AOTAutograd's forward graph returns what the backward graph needs of it beside its results, which
-costs memory and keeps operators from being fused. But most models that are called while gradients
-are on never see a `.backward()`. So at first the results alone are compiled, as under
-`torch.no_grad()`, and a call only keeps its arguments. The first backward pass computes forward
-once more, by the whole forward graph, which is compiled then, together with the backward graph;
-calls from then on run that one.
+AOTAutograd's forward graph returns the saved intermediates along with its results, which costs
+memory and prevents fusion. But most models that are called with gradients enabled never see a
+`.backward()`. So at first only the results are compiled, as under `torch.no_grad()`, and a call
+keeps its arguments. The first backward pass compiles the full forward graph along with the backward
+graph and recomputes forward by it; later calls run the full graph.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,24 +17,22 @@ from torch._higher_order_ops.effects import with_effects
 from torch.fx.node import map_arg
 
 from hidet.errors import HidetError
-from hidet.frontends.torch.late import compiling
+from hidet.frontends.torch.compiling import Boxed, boxed, compiling
 from hidet.frontends.torch.operators.emitter import draws_numbers
 
-Boxed = Callable[[list[Any]], Sequence[Any]]
-"""A function of the list of its arguments."""
 CompileGraph = Callable[[fx.GraphModule, Sequence[int]], Boxed]
 """Compiles a graph, given which of its arguments are parameters or buffers."""
 
-_KEPT = "_hidet_kept"
-"""The attribute of a stand-in for what is not computed, which holds a `_Call`."""
+_CALL = "_hidet_call"
+"""The attribute of a dummy tensor, in place of intermediates not computed, that holds a `_Call`."""
 
 
 class _Call:
-    """A call whose backward pass would compute forward anew.
+    """A call whose backward pass would recompute forward.
 
     Args:
-        arguments: those of the call.
-        watched: the numbers of arguments that autograd itself does not watch.
+        arguments: the arguments of the call.
+        watched: the numbers of arguments whose versions autograd itself does not check.
     """
 
     def __init__(self, arguments: Sequence[Any], watched: Sequence[int]) -> None:
@@ -44,11 +41,7 @@ class _Call:
         self._versions = [arguments[n]._version for n in watched]
 
     def check(self) -> None:
-        """Refuse to go on with other numbers than those that forward was computed of.
-
-        Raises:
-            HidetError: an argument has been written since.
-        """
+        """Raise `HidetError` if an argument has been written since."""
         for number, version in zip(self._watched, self._versions, strict=True):
             if self.arguments[number]._version != version:
                 raise HidetError(
@@ -59,24 +52,20 @@ class _Call:
 
 
 class TrainingGraphs:
-    """The two graphs of one function, as `fw_compiler` and `bw_compiler` of AOTAutograd.
-
-    Args:
-        compile_graph: compiles either of them.
-    """
+    """The two graphs of one function: provides AOTAutograd's `fw_compiler` and `bw_compiler`."""
 
     def __init__(self, compile_graph: CompileGraph) -> None:
         self._compile = compile_graph
         self._run_forward: Boxed | None = None
-        """The whole forward graph; None until it is compiled."""
+        """The full forward graph; None until it is compiled."""
         self._compile_forward: Callable[[], Boxed] | None = None
         self._count = 0
-        """How many results the forward graph has."""
+        """The number of results of the forward graph."""
         self._missing: list[int] = []
-        """Which of the tensors for the backward graph calls do not compute at first."""
+        """The numbers of the saved tensors that calls do not compute at first."""
 
     def forward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> Boxed:
-        """Compile the forward graph, at first as far as its results need it."""
+        """Compile the forward graph, at first without the saved intermediates."""
         metadata, static = _metadata(), static_inputs()
         if metadata is None or metadata.num_mutated_inp_runtime_indices or not _is_pure(module):
             return self._compile(module, static)
@@ -89,7 +78,7 @@ class TrainingGraphs:
         if not self._missing:
             return self._compile(module, static)
         self._compile_forward = lambda: self._compile(module, static)
-        # Of arguments, results, and a stand-in at the end.
+        # Positions among the arguments, the results, and the dummy at the end.
         kept = [known.index(node) if node in known else -1 for node in saved]
         unwatched = {node for node in placeholders if not node.users or node in saved}
         watched = [
@@ -103,17 +92,17 @@ class TrainingGraphs:
         def run(arguments: list[Any]) -> Sequence[Any]:
             if self._run_forward is not None or _are_saved_tensors_hooked():
                 return self._whole()(arguments)
-            stand_in = torch.empty(0, device=device)
-            setattr(stand_in, _KEPT, _Call(list(arguments), watched))
+            dummy = torch.empty(0, device=device)
+            setattr(dummy, _CALL, _Call(list(arguments), watched))
             pool = list(arguments)
             results = run_results(arguments)
-            pool += [*results, stand_in]
+            pool += [*results, dummy]
             return [*results, *(pool[number] for number in kept)]
 
-        return _boxed(run)
+        return boxed(run)
 
     def _whole(self) -> Boxed:
-        """Give the whole forward graph, compiled if this is the first time."""
+        """Return the full forward graph, compiled at the first call."""
         if self._run_forward is None:
             assert self._compile_forward is not None
             with compiling():
@@ -122,14 +111,14 @@ class TrainingGraphs:
         return self._run_forward
 
     def backward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> Boxed:
-        """Compile the backward graph, which torch asks for when it is first run."""
+        """Compile the backward graph; torch calls this when it is first run."""
         run_backward = self._compile(module, ())
         if not self._missing:
             return run_backward
 
         def run(arguments: list[Any]) -> Sequence[Any]:
             run_whole = self._whole()
-            call: _Call | None = getattr(arguments[self._missing[0]], _KEPT, None)
+            call: _Call | None = getattr(arguments[self._missing[0]], _CALL, None)
             if call is not None:
                 call.check()
                 outputs = run_whole(list(call.arguments))
@@ -137,31 +126,25 @@ class TrainingGraphs:
                     arguments[number] = outputs[self._count + number]
             return run_backward(arguments)
 
-        return _boxed(run)
+        return boxed(run)
 
 
 def static_inputs() -> list[int]:
-    """Give the arguments of the graph being compiled that are parameters or buffers."""
+    """Return the numbers of the arguments of the current graph that are parameters or buffers."""
     metadata = _metadata()
     return [] if metadata is None else list(metadata.static_input_indices)
 
 
 def _metadata() -> Any:
-    """Give what AOTAutograd says of the graph being compiled; None if there is nothing."""
+    """Return AOTAutograd's metadata of the current graph, if there is any."""
     context = TracingContext.try_get()
     return None if context is None else context.fw_metadata
 
 
-def _boxed(function: Boxed) -> Boxed:
-    """Tell torch to pass one list."""
-    function._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
-    return function
-
-
 def _is_pure(module: fx.GraphModule) -> bool:
-    """Tell whether a graph computes the same when it is run once more: nothing drawn or written.
+    """Return whether running a graph again gives the same results: no random numbers, no writes.
 
-    Nor may it have effects, of which torch keeps the order by tokens among its arguments.
+    Nor ordered effects, which torch threads through a graph as tokens.
     """
     if any(node.target is with_effects for node in module.graph.nodes):
         return False
@@ -171,13 +154,13 @@ def _is_pure(module: fx.GraphModule) -> bool:
 
 
 def _are_saved_tensors_hooked() -> bool:
-    """Tell whether somebody looks at what is saved for the backward pass, or keeps it elsewhere."""
+    """Return whether there are hooks on saved tensors, such as to offload them."""
     autograd: Any = torch._C._autograd  # pyright: ignore
     return autograd._top_saved_tensors_default_hooks(True) is not None
 
 
 def _without_saved(module: fx.GraphModule, results: Sequence[fx.Node]) -> fx.GraphModule:
-    """Give a graph that returns nothing but its results."""
+    """Return a copy of a graph that returns only these results."""
     graph = fx.Graph()
     copies: dict[fx.Node, fx.Node] = {}
     graph.graph_copy(module.graph, copies)

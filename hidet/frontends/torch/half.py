@@ -1,4 +1,4 @@
-"""Less precision than a model asks for, where settings permit it: in its graph, in its products."""
+"""Reduced precision, where the settings ask for it: autocast to float16, precision of matmuls."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +14,10 @@ from hidet.frontends.torch.settings import Settings
 
 
 def in_half(module: fx.GraphModule, example_inputs: Sequence[Any]) -> fx.GraphModule:
-    """Give one of dynamo's graphs in torch's automatic mixed precision, with float16.
+    """Return one of dynamo's graphs under torch's autocast to float16.
 
-    Products and convolutions take float16 and give it; what needs a wider range stays in float32.
-    The weights stay what they are: a program converts them once. Results keep their types.
+    Matmuls and convolutions compute in float16; what needs a wider range stays in float32. Weights
+    keep their type, since a program converts them once, and so do results.
     """
     devices = {each.device.type for each in example_inputs if isinstance(each, torch.Tensor)}
     device = "cuda" if "cuda" in devices else "cpu"
@@ -30,14 +30,14 @@ def in_half(module: fx.GraphModule, example_inputs: Sequence[Any]) -> fx.GraphMo
             mode = new.call_function(autocast._enter_autocast, (device, torch.float16, True, True))
         if node.op == "output":
             new.call_function(autocast._exit_autocast, (mode,))
-            new.output(map_arg(node.args[0], lambda each: _as_was(new, each, copies[each])))
+            new.output(map_arg(node.args[0], lambda each: _restored(new, each, copies[each])))
         else:
             copies[node] = new.node_copy(node, copies.__getitem__)
     return fx.GraphModule(module, new)
 
 
-def _as_was(new: fx.Graph, node: fx.Node, copy: fx.Node) -> fx.Node:
-    """Give the copy of a node in the data type that the node has."""
+def _restored(new: fx.Graph, node: fx.Node, copy: fx.Node) -> fx.Node:
+    """Return the copy of a node, cast back to float32 if that is the node's data type."""
     value: Any = node.meta.get("example_value")
     if not isinstance(value, torch.Tensor) or value.dtype is not torch.float32:
         return copy
@@ -45,7 +45,7 @@ def _as_was(new: fx.Graph, node: fx.Node, copy: fx.Node) -> fx.Node:
 
 
 def set_precision(module: ModuleOp, settings: Settings) -> None:
-    """Have the products of a program for a GPU computed as the settings say."""
+    """Set the precision of the matmuls of a GPU program according to the settings."""
     for op in module.walk():
         if not isinstance(
             op,

@@ -1,4 +1,4 @@
-"""What the walk over an FX graph gives: a program, and how it meets torch's tensors."""
+"""Imported graphs: a program, and how its inputs and outputs map to torch's tensors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ class Source:
     """A tensor that a program reads.
 
     Attributes:
-        origin: the number of the FX graph's argument, or a tensor that the graph itself holds.
-        span: how many elements of storage the program takes; None for a contiguous tensor, which it
-            takes as it is.
+        origin: the number of the FX graph's argument, or a constant of the graph.
+        span: the number of elements of storage that the program takes; None for a contiguous
+            tensor, which it takes as it is.
     """
 
     origin: int | torch.Tensor
@@ -38,11 +38,11 @@ class Returned:
     """An output of the FX graph.
 
     Attributes:
-        kind: what `origin` is: the number of a result of the program; an argument or a tensor that
-            the graph holds, returned itself (`source`) or copied (`copy`); or a Python value.
+        kind: what `origin` is: the number of a result of the program; an argument or a constant,
+            returned itself (`source`) or copied (`copy`); or a Python value.
         origin: see `kind`.
-        view: how the output looks at that tensor; None if it is the tensor.
-        dtype: the data type that its elements are taken for; None if it is theirs.
+        view: the view of that tensor that is returned; None for the tensor itself.
+        dtype: the data type to reinterpret the elements as; None for none.
     """
 
     kind: Literal["result", "source", "copy", "value"]
@@ -53,19 +53,19 @@ class Returned:
 
 @dataclass
 class ImportedGraph:
-    """What the walk over an FX graph gives.
+    """An imported FX graph.
 
     Attributes:
-        module: the program; of use only where nothing is unsupported.
-        device: where the program runs.
+        module: the program; valid only if nothing is unsupported.
+        device: the device of the program.
         inputs: the tensors for the arguments of the program.
         constants: the tensors for its constants "p0", "p1", ...
         outputs: the outputs of the FX graph, in order.
-        unsupported: for each node that cannot be compiled, why.
-        devices: for each node that can, where it runs; None for a scalar that is known now.
+        unsupported: the error of each node that cannot be compiled.
+        devices: the device of each node that can; None for a constant scalar.
         is_empty: the program has no results, so that there is nothing to compile.
-        updates: the arguments of the FX graph that get a new content when the program has run, and
-            what that is. Others are written by the program itself.
+        updates: the arguments of the FX graph to copy new content into after the program, with that
+            content. The program writes others itself.
     """
 
     module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
@@ -86,6 +86,16 @@ class ImportedGraph:
         return {device for device in self.devices.values() if device is not None}
 
 
+def updates_of(graph: fx.Graph) -> dict[fx.Node, fx.Node]:
+    """Return the nodes that mutate an argument, each with the argument.
+
+    AOTAutograd appends a `copy_` per mutated argument to a graph that is otherwise functional.
+    """
+    copies = graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default)
+    targets: dict[fx.Node, Any] = {node: node.args[0] for node in copies}
+    return {node: target for node, target in targets.items() if target.op == "placeholder"}
+
+
 def finish(
     result: ImportedGraph,
     block: Block,
@@ -94,15 +104,15 @@ def finish(
     kernels: Sequence[KernelOp] = (),
     written: Mapping[SSAValue, SSAValue] | None = None,
 ) -> None:
-    """Close the program: return the results, drop what nobody needs, number what is left.
+    """Build the module: return the results, erase dead operations, number arguments and constants.
 
     Args:
-        result: gets the program, and the tensors for its arguments and constants.
+        result: receives the module, and the tensors for its arguments and constants.
         block: the operations.
-        returned: what the program gives.
+        returned: the results of the program.
         sources: the tensors behind arguments and constants.
         kernels: the kernels that are called.
-        written: for arguments that the program writes, what they hold afterwards.
+        written: the new content of each argument that the program writes.
     """
     written = written or {}
     returned = (*returned, *written.values())
@@ -112,8 +122,8 @@ def finish(
         argument.name_hint = f"x{number}"
         result.inputs.append(sources[argument])
     constants = [op for op in block.ops if isinstance(op, graph.ConstantOp)]
-    # In the order of the arguments, so that picking them out takes next to nothing.
-    constants.sort(key=lambda op: _place(sources.get(op.result)))
+    # In the order of the arguments, so that a call takes them by slices.
+    constants.sort(key=lambda op: _position(sources.get(op.result)))
     for number, op in enumerate(constants):
         op.properties["name"] = StringAttr(f"p{number}")
         op.result.name_hint = f"p{number}"
@@ -130,7 +140,7 @@ def finish(
 
 
 def _drop_unused(block: Block, written: Collection[SSAValue]) -> None:
-    """Erase operations without users, which are pure, and arguments neither read nor written."""
+    """Erase operations without users, and arguments neither read nor written."""
     for op in reversed(list(block.ops)):
         if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
             result.first_use for result in op.results
@@ -141,6 +151,6 @@ def _drop_unused(block: Block, written: Collection[SSAValue]) -> None:
             block.erase_arg(argument)
 
 
-def _place(source: Source | None) -> float:
-    """Give the number of the argument that a constant is; those that are none come last."""
+def _position(source: Source | None) -> float:
+    """Return the number of the argument that a constant is; infinity if it is not an argument."""
     return source.origin if source is not None and isinstance(source.origin, int) else inf

@@ -1,8 +1,8 @@
-"""From an FX graph of ATen operators to a module of the graph dialect.
+"""Imports an FX graph of ATen operators as a module of the graph dialect.
 
-One walk writes the operations and finds out what cannot be compiled: an operator that fails to
-translate leaves stand-ins for its results, and the walk goes on. If anything failed the module is
-of no use, but the list of failures is complete, and `partition` acts on it.
+One walk builds the operations and collects failures: an operator that cannot be translated gets
+placeholders as results, and the walk continues. If anything failed the module is useless, but the
+list of failures is complete, and `partition` acts on it.
 """
 
 import operator
@@ -24,7 +24,7 @@ from hidet.errors import (
     UnsupportedOperatorError,
 )
 from hidet.frontends.torch.dtypes import element_of, type_of
-from hidet.frontends.torch.imported import ImportedGraph, Source, finish
+from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
 from hidet.frontends.torch.operators import OPERATORS, Emitter
 from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
@@ -32,9 +32,8 @@ from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
 from hidet.frontends.torch.storage import span_of
 from hidet.frontends.torch.unsigned_bytes import loaded, refuse, wrapped
-from hidet.frontends.torch.updates import updates_of
 
-# How a tensor is made or stored; the type of a node's result says all of it.
+# Keywords that the type of a node's result already expresses.
 _IGNORED_KEYWORDS = {
     "dtype",
     "layout",
@@ -45,7 +44,7 @@ _IGNORED_KEYWORDS = {
     "requires_grad",
 }
 _DEVICES = {"cpu", "cuda"}
-# Copies of a tensor that the graph holds are made once, here.
+# Copies of constants of the graph are folded at import.
 _COPIES = {
     torch.ops.aten.lift_fresh_copy.default,
     torch.ops.aten._to_copy.default,
@@ -59,14 +58,30 @@ def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> Import
     """Translate an FX graph of ATen operators.
 
     Args:
-        module: the graph, functional, with static shapes, and with the tensors that it holds.
-        static: the arguments that are parameters or buffers, which become constants; the graph
-            writes none of them.
+        module: the graph: functional, with static shapes.
+        static: the arguments that are parameters or buffers and become constants; the graph does
+            not mutate them.
     """
     importer = Importer(module, static)
     for node in module.graph.nodes:
         importer.visit(node)
     return importer.finish()
+
+
+def import_whole(module: fx.GraphModule, static: Collection[int], hint: str) -> ImportedGraph:
+    """Import a graph that must compile as a whole.
+
+    Raises:
+        HidetError: an operator is not supported, or operators run on several devices.
+    """
+    imported = import_graph(module, static)
+    for error in imported.unsupported.values():
+        error.hint = hint
+        raise error
+    if len(imported.used_devices) > 1:
+        devices = ", ".join(sorted(map(str, imported.used_devices)))
+        raise DeviceMismatchError(f"one program on {devices}", hint="move all tensors to one")
+    return imported
 
 
 class Importer:
@@ -83,7 +98,7 @@ class Importer:
         }
         self.updates = updates_of(module.graph)
         self.static = set(static)
-        # Tensors that the graph holds, and copies of them.
+        # Tensors that are attributes of the graph, and copies of them.
         self.held: dict[fx.Node, torch.Tensor] = {}
         self.values: dict[fx.Node, Results | None] = {}
         self.sources: dict[SSAValue, Source] = {}
@@ -100,19 +115,17 @@ class Importer:
         elif node.op == "call_function" and node not in self.updates:
             self._call(node)
         elif node.op not in ("placeholder", "call_function"):
-            self._refuse(node, unsupported(f"nodes of kind {node.op} are not known"))
+            self._refuse(node, unsupported(f"nodes of kind {node.op} are not supported"))
 
     def finish(self) -> ImportedGraph:
-        """Close the program."""
+        """Build the module."""
         kernels = self.calls.kernels
         written = self.binder.written
         finish(self.result, self.block, self.binder.returned, self.sources, kernels, written)
         return self.result
 
-    # ------------------------------------------------------------------ operators
-
     def _call(self, node: fx.Node) -> None:
-        """Translate a call, or note why that cannot be done."""
+        """Translate a call, or record why that fails."""
         if node.target is operator.getitem and not node.users:
             return
         source = node.args[0] if node.args else None
@@ -133,7 +146,7 @@ class Importer:
             self._refuse(node, error)
 
     def _translate(self, node: fx.Node) -> Results:
-        """Write the operations for a call of an ATen operator, or of a kernel of a script."""
+        """Build the operations for a call of an ATen operator or of a script kernel."""
         if (function := called_kernel(node)) is not None:
             self.result.devices[node] = self._device_of(node)
             return self.calls.translate(node, function)
@@ -149,14 +162,14 @@ class Importer:
         results = wrapped(self.g, node, translation(self.g, *arguments, **keywords))
         first = results[0] if isinstance(results, tuple) else results
         if first is not None and first.type != type_of(first_tensor(node)):
-            raise unsupported(f"the translation gives {first.type} by mistake")
+            raise unsupported(f"its translation has the wrong type {first.type}")
         return results
 
     def _pick(self, node: fx.Node) -> SSAValue:
-        """Give one of the results of an operator with several."""
+        """Return one result of an operator with several."""
         producer, number = node.args
         if not isinstance(producer, fx.Node) or not isinstance(number, int):
-            raise unsupported("indexing of something else than results")
+            raise unsupported("it indexes something other than results")
         self.result.devices[node] = self.result.devices.get(producer)
         results = self.values.get(producer)
         value = results[number] if isinstance(results, tuple) and number < len(results) else None
@@ -167,30 +180,28 @@ class Importer:
         return value
 
     def _refuse(self, node: fx.Node, error: Exception) -> None:
-        """Note why a node cannot be compiled and leave stand-ins for its results."""
+        """Record why a node cannot be compiled, and create placeholders for its results."""
         if node.target is not operator.getitem:
             self.result.unsupported[node] = _located(error, node)
         self.result.devices.pop(node, None)
         value: Any = node.meta.get("val")
         if isinstance(value, tuple | list):
             parts: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-            self.values[node] = tuple(self._stand_in(part) for part in parts)
+            self.values[node] = tuple(self._placeholder(part) for part in parts)
         else:
-            self.values[node] = self._stand_in(value)
+            self.values[node] = self._placeholder(value)
 
-    def _stand_in(self, tensor: object) -> SSAValue | None:
-        """Make a value of a tensor's type, if there is one."""
+    def _placeholder(self, tensor: object) -> SSAValue | None:
+        """Return a value of a tensor's type, or None if the dialect has no such type."""
         try:
             if isinstance(tensor, torch.Tensor):
-                return self.g.emit(graph.ConstantOp("stand-in", type_of(tensor)))
+                return self.g.emit(graph.ConstantOp("placeholder", type_of(tensor)))
         except (UnsupportedDtypeError, UnsupportedOperatorError):
             return None
         return None
 
-    # ------------------------------------------------------------------ operands
-
     def operand(self, node: fx.Node) -> SSAValue:
-        """Give the value of a node that gives one tensor; inputs are read when first needed."""
+        """Return the value of a node with one result; inputs are read at their first use."""
         if node not in self.values and (node in self.positions or node in self.held):
             self.values[node] = self._read(node)
         value = self.values.get(node)
@@ -199,11 +210,11 @@ class Importer:
         return value
 
     def _read(self, node: fx.Node) -> SSAValue:
-        """Read an input or a tensor that the graph holds."""
+        """Read an input or a constant of the graph."""
         held = self.held.get(node)
         tensor = first_tensor(node) if held is None else held
         if not isinstance(tensor, torch.Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise unsupported(f"its operand {node.name} is {tensor!r}, no tensor")
+            raise unsupported(f"its operand {node.name} is {tensor!r}, not a tensor")
         if tensor.is_neg():  # such as the imaginary part of a conjugated tensor
             raise unsupported(f"its operand {node.name} is stored with the opposite sign")
         element = element_of(tensor.dtype)
@@ -227,7 +238,7 @@ class Importer:
         return loaded(self.g, value) if is_bytes else value
 
     def _hold(self, node: fx.Node) -> None:
-        """Remember a tensor that the graph holds."""
+        """Record a tensor that is an attribute of the graph."""
         value: Any = self.holder
         for name in str(node.target).split("."):
             value = getattr(value, name)
@@ -235,38 +246,36 @@ class Importer:
             self._keep(node, value)
 
     def _keep(self, node: fx.Node, tensor: torch.Tensor) -> None:
-        """Take a tensor as the value of a node."""
+        """Record a tensor as the value of a node."""
         self.held[node] = tensor
         self.result.devices[node] = None if tensor.dim() == 0 else tensor.device
 
     def _device_of(self, node: fx.Node) -> torch.device | None:
-        """Tell where a call runs; None for scalars that are known now, which belong anywhere.
+        """Return the device of a call; None for constant scalars, which may be on any.
 
         Raises:
             DeviceMismatchError: operands and result are on different devices.
-            UnsupportedOperatorError: they are on a kind of device that there is no code for.
+            UnsupportedOperatorError: the type of device is not supported.
         """
-        places: dict[torch.device, str] = {}
+        devices: dict[torch.device, str] = {}
         for operand in node.all_input_nodes:
             tensor: Any = self.held.get(operand, operand.meta.get("val"))
-            belongs_anywhere = self.result.devices.get(operand, tensor) is None
-            if isinstance(tensor, torch.Tensor) and not belongs_anywhere:
-                places.setdefault(tensor.device, operand.name)
+            on_any_device = self.result.devices.get(operand, tensor) is None
+            if isinstance(tensor, torch.Tensor) and not on_any_device:
+                devices.setdefault(tensor.device, operand.name)
         result = first_tensor(node)
-        if not places and result.dim() == 0:
+        if not devices and result.dim() == 0:
             return None
-        places.setdefault(result.device, f"the result {node.name}")
-        if len(places) > 1:
-            found = ", ".join(f"{name} on {device}" for device, name in places.items())
+        devices.setdefault(result.device, f"the result {node.name}")
+        if len(devices) > 1:
+            found = ", ".join(f"{name} on {device}" for device, name in devices.items())
             raise DeviceMismatchError(f"it mixes devices: {found}")
         if result.device.type not in _DEVICES:
             raise unsupported(f"it runs on device {result.device}; supported are cpu and cuda")
         return result.device
 
-    # ------------------------------------------------------------------ outputs
-
     def _bind_outputs(self, node: fx.Node) -> None:
-        """Decide for each output what gives it."""
+        """Determine the source of each output."""
         outputs: Any = node.args[0]
         updates: list[Any] = [(target, update.args[1]) for update, target in self.updates.items()]
         devices = self.result.used_devices
@@ -284,7 +293,7 @@ class Importer:
         ]
 
     def _check_output_device(self, output: fx.Node, devices: set[torch.device]) -> None:
-        """Refuse to return a scalar that is known now from a program on another device."""
+        """Refuse to return a constant scalar from a program on another device."""
         device = first_tensor(output).device
         if self.result.devices.get(output, device) is not None:
             return
@@ -296,7 +305,7 @@ class Importer:
 
 
 def _located(error: Exception, node: fx.Node) -> HidetError:
-    """Make an error name the operator and the source line that it is about."""
+    """Return an error with the operator and the source line of a node."""
     if not isinstance(error, HidetError):
         error = unsupported(str(error).splitlines()[0])
     error.where = error.where or describe(node)

@@ -1,9 +1,9 @@
-"""What gives each output of an FX graph, and how it lies in memory.
+"""Binds the outputs of an FX graph to results of the program or to arguments, with their layout.
 
-torch fixes the strides of an output and which outputs share storage. A program returns contiguous
-tensors that are its own. So an output that is a view of an argument is made from the argument, and
-one that is a view of an intermediate from the whole intermediate, both when the program has run, at
-no cost but a call of `as_strided`; this is also what eager torch does.
+torch fixes the strides of an output and which outputs share storage. A program returns new
+contiguous tensors. So an output that is a view of an argument is made from the argument, and a view
+of an intermediate from the whole intermediate, by `as_strided` after the program has run, as eager
+torch does.
 """
 
 import operator
@@ -22,14 +22,14 @@ from hidet.frontends.torch.unsigned_bytes import stored
 
 
 class OutputBinder:
-    """Decides what gives each output.
+    """Determines the source of each output.
 
     Args:
-        g: where to write operations that change the order of dimensions.
-        operand: gives the value of a node.
+        g: builds operations.
+        operand: returns the value of a node.
         positions: the numbers of the graph's arguments.
-        held: the tensors that the graph holds.
-        sources: the tensors behind the values that the program only reads.
+        held: the constants of the graph.
+        sources: the tensors behind arguments and constants of the program.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class OutputBinder:
         self.returned: list[SSAValue] = []
         """The values that the program must return."""
         self.written: dict[SSAValue, SSAValue] = {}
-        """For arguments that the program writes, what they hold afterwards."""
+        """The new content of each argument that the program writes."""
         self._stored: dict[fx.Node, SSAValue] = {}
-        self._cut: dict[SSAValue, SSAValue] = {}
-        """Unsigned bytes as they are in memory."""
+        self._bytes: dict[SSAValue, SSAValue] = {}
+        """Unsigned bytes, truncated to i8."""
 
     def write(self, target: fx.Node, value: fx.Node) -> bool:
-        """Have the program write an argument itself, where that is possible; tell whether it is.
+        """Let the program write an argument; return whether that is possible.
 
         The argument must be contiguous, and its new content an intermediate result.
         """
@@ -65,11 +65,11 @@ class OutputBinder:
         return True
 
     def bind_update(self, value: fx.Node) -> Returned:
-        """Decide what gives the new content of an argument that the program cannot write."""
+        """Return the source of the new content of an argument that the program cannot write."""
         return self._result(value, self.operand(value))
 
     def bind_all(self, outputs: Sequence[Any]) -> list[Returned]:
-        """Decide what gives each output: a node, or a Python value."""
+        """Return the source of each output, which is a node or a Python value."""
         nodes = {output for output in outputs if isinstance(output, fx.Node)}
         owners = Counter(storage_owner(node) for node in nodes)
         return [
@@ -80,7 +80,7 @@ class OutputBinder:
         ]
 
     def _bind(self, output: fx.Node, owner: fx.Node, owners: Counter[fx.Node]) -> Returned:
-        """Decide what gives an output that is a view of what `owner` gives."""
+        """Return the source of an output that shares the storage of `owner`."""
         if output in self.held:
             return Returned("copy", self.held[output])
         tensor: Any = output.meta.get("val")
@@ -90,7 +90,7 @@ class OutputBinder:
             return Returned("source", self.positions[owner], view_from(tensor, first_tensor(owner)))
         whole = first_tensor(owner)
         order = physical_order(whole)
-        # Without an order there are gaps or overlaps that no view explains: the values count.
+        # Without an order there are gaps or overlaps that no view can express.
         if (tensor.is_contiguous() and owners[owner] == 1) or order is None:
             return self._result(output, self.operand(output))
         if owner not in self._stored:
@@ -102,21 +102,21 @@ class OutputBinder:
         return self._result(output, self._stored[owner], view)
 
     def _result(self, output: fx.Node, value: SSAValue, view: View | None = None) -> Returned:
-        """Return a value of the program, once; what the program only reads is copied."""
+        """Return a value from the program, each once; arguments and constants are copied."""
         if value in self.sources and value not in self.written:
             return Returned("copy", self.sources[value].origin, view)
         dtype = torch.uint8 if first_tensor(output).dtype is torch.uint8 else None
         if dtype is not None:
-            if value not in self._cut:
-                self._cut[value] = stored(self.g, value)
-            value = self._cut[value]
+            if value not in self._bytes:
+                self._bytes[value] = stored(self.g, value)
+            value = self._bytes[value]
         if value not in self.returned:
             self.returned.append(value)
         return Returned("result", self.returned.index(value), view, dtype)
 
 
 def storage_owner(node: fx.Node) -> fx.Node:
-    """Follow a chain of views back to the node whose storage they look at."""
+    """Return the node at the beginning of a chain of views that share its storage."""
     while True:
         source = node
         if source.target is operator.getitem:  # of the results of a split, for example

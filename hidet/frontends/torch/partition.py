@@ -1,28 +1,27 @@
-"""Graphs that cannot be compiled as a whole: parts of them are, the rest stays in eager torch.
+"""Partitions graphs that cannot be compiled as a whole: the rest runs in eager torch.
 
-Every node is of a kind: eager, or the device that it is compiled for. Its level is the number of
-changes between kinds on the longest way to it. All nodes of one kind and level make a part: what
-leads from one part to another leads to a higher level, so the parts, taken in the order of their
-levels, have what they need.
+Every node has a kind: eager, or the device that it is compiled for. Its level is the number of
+changes of kind on the longest path to it. The nodes of one kind and level form a part. Edges
+between parts lead to higher levels, so running the parts in the order of their levels is valid.
 
-What depends on weights and scalars alone is in no part. It is computed again wherever it is needed,
-because a program computes such things only once for its weights. So are random numbers, which are
-part of the kernels that read them.
+What depends on weights and scalars alone is in no part. Each part recomputes what it needs of it,
+as a program computes such values only once per weight set. The same holds for random numbers, which
+are fused into the kernels that read them.
 """
 
 import operator
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import torch
 from functorch.compile import make_boxed_func
 from torch import fx
 
-from hidet.frontends.torch.imported import ImportedGraph
+from hidet.frontends.torch.compiling import Boxed
+from hidet.frontends.torch.imported import ImportedGraph, updates_of
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.locations import describe
-from hidet.frontends.torch.notices import UnsupportedOperatorWarning
 from hidet.frontends.torch.operators.emitter import (
     Overload,
     draws_numbers,
@@ -32,24 +31,27 @@ from hidet.frontends.torch.operators.emitter import (
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import lift_draws, numbers_of
 from hidet.frontends.torch.settings import Settings
-from hidet.frontends.torch.updates import updates_of
 
 EAGER = "eager"
-"""The kind of the nodes that are not compiled."""
+"""The kind of nodes that are not compiled."""
 Kind: TypeAlias = torch.device | str
 """The device that a node is compiled for, or EAGER."""
 Part: TypeAlias = tuple[int, Kind]
 """The level and the kind of the nodes of a part."""
 
 
-def report(imported: ImportedGraph, settings: Settings) -> None:
-    """Say which operators are left to eager torch, in one warning.
+class UnsupportedOperatorWarning(UserWarning):
+    """Operators of a graph run in eager torch; the message names them."""
 
-    Those that draw numbers are not among them: they belong to torch, which has the generators. Nor
-    are those that raise torch's errors, such as for a matrix without an inverse.
+
+def report(imported: ImportedGraph, settings: Settings) -> None:
+    """Warn about the operators that run in eager torch.
+
+    Except those that draw random numbers, which need torch's generators, and those that raise
+    torch's errors, such as for a singular matrix.
 
     Raises:
-        HidetError: the settings want the whole graph compiled; says what the first problem is.
+        HidetError: the first problem, if the settings do not allow a fallback.
     """
     refused = {
         node: error
@@ -77,12 +79,8 @@ def partition(
     imported: ImportedGraph,
     static: Collection[int],
     settings: Settings,
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Compile the parts of a graph that can be, and give a function for the whole graph.
-
-    Returns:
-        A function of the list of arguments.
-    """
+) -> Boxed:
+    """Compile the supported parts of a graph, and return a function for the whole graph."""
     placeholders = list(module.graph.find_nodes(op="placeholder"))
     weights = {placeholders[position] for position in static}
     known = _known_nodes(module.graph, imported, weights)
@@ -95,7 +93,7 @@ def partition(
             continue
         part = _Copier(known)
         part.copy_all(nodes)
-        results = [node for node in nodes if _is_used_outside(node, nodes)]
+        results = [node for node in nodes if any(user not in nodes for user in node.users)]
         part.graph.output([part.copies[node] for node in results])
         part_static = [n for n, node in enumerate(part.inputs) if node in weights]
         ordered, _ = lift_draws(fx.GraphModule(module, part.graph))
@@ -106,7 +104,7 @@ def partition(
         call = whole.graph.call_module(name, arguments)
         for index, node in enumerate(results):
             whole.copies[node] = whole.graph.call_function(operator.getitem, (call, index))
-    # When nothing reads the old content any more.
+    # Last, as other nodes read the old content.
     whole.copy_all([*updates, *module.graph.find_nodes(op="output")])
     return make_boxed_func(fx.GraphModule(module, whole.graph))
 
@@ -114,13 +112,13 @@ def partition(
 def _known_nodes(
     graph: fx.Graph, imported: ImportedGraph, weights: Collection[fx.Node]
 ) -> set[fx.Node]:
-    """Find what depends on weights and scalars alone and can be compiled."""
+    """Return the supported nodes that depend on weights, scalars and seeds alone."""
     known = set(weights)
     compiled = {node for node in imported.devices if node not in imported.unsupported}
     for node in graph.nodes:
         if node.op == "get_attr" or (node in compiled and known.issuperset(node.all_input_nodes)):
             known.add(node)
-    # Eager torch, which takes views, has no kernel for random numbers.
+    # Views run in eager torch, which cannot compute our random numbers.
     readers = {node for node in compiled if not _is_view(node)}
     return known | {node for node in numbers_of(graph) & compiled if readers.issuperset(node.users)}
 
@@ -128,7 +126,7 @@ def _known_nodes(
 def _parts(
     graph: fx.Graph, imported: ImportedGraph, known: Collection[fx.Node]
 ) -> dict[Part, list[fx.Node]]:
-    """Give the parts with their nodes, in an order in which they can be run."""
+    """Return the parts with their nodes, in a valid execution order."""
     updates = updates_of(graph)
     part_of: dict[fx.Node, Part] = {}
     nodes_of: dict[Part, list[fx.Node]] = {}
@@ -138,7 +136,7 @@ def _parts(
         before = [part_of[source] for source in node.all_input_nodes if source in part_of]
         device = imported.devices.get(node)
         kind: Kind = EAGER if device is None or node in imported.unsupported else device
-        if node.target is operator.getitem:  # stays with the operator whose result it picks
+        if node.target is operator.getitem:  # stays with its operator
             kind = before[0][1]
         level = max((depth + (other != kind) for depth, other in before), default=0)
         part_of[node] = (level, kind)
@@ -147,22 +145,14 @@ def _parts(
 
 
 def _is_view(node: fx.Node) -> bool:
-    """Tell whether a node costs eager torch nothing."""
+    """Return whether a node is free in eager torch."""
     if isinstance(node.target, Overload):
         return node.target.is_view
     return node.target is operator.getitem
 
 
-def _is_used_outside(node: fx.Node, nodes: Sequence[fx.Node]) -> bool:
-    """Tell whether a node's value leaves the part of the given nodes."""
-    return any(user not in nodes for user in node.users)
-
-
 class _Copier:
-    """Copies nodes into a new graph.
-
-    What they need comes along if it is known in advance; what else they need becomes an input.
-    """
+    """Copies nodes into a new graph, with operands that are in `known`; others become inputs."""
 
     def __init__(self, known: Collection[fx.Node]) -> None:
         self.graph = fx.Graph()
@@ -172,12 +162,12 @@ class _Copier:
         """The nodes of the old graph that are inputs of the new one."""
 
     def copy_all(self, nodes: Sequence[fx.Node]) -> None:
-        """Copy nodes, in their order."""
+        """Copy nodes in order."""
         for node in nodes:
             self.copies[node] = self.graph.node_copy(node, self.bring)
 
     def bring(self, node: fx.Node) -> fx.Node:
-        """Give the copy of a node that others need."""
+        """Return the copy of an operand, which may have to be made."""
         if node not in self.copies:
             if node in self.known and node.op != "placeholder":
                 self.copy_all([node])
@@ -189,9 +179,9 @@ class _Copier:
 
 
 class _Part(torch.nn.Module):
-    """A compiled part inside of the whole graph.
+    """A compiled part in the whole graph.
 
-    Eager operators may give other strides than torch has foretold; such tensors are copied.
+    Eager operators may return other strides than in the trace; such tensors are copied.
     """
 
     def __init__(self, program: CompiledProgram, inputs: Sequence[fx.Node]) -> None:
@@ -208,7 +198,7 @@ class _Part(torch.nn.Module):
 
 
 def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...] | None) -> torch.Tensor:
-    """Give a tensor with the strides that a program was compiled for; None is for any."""
+    """Return a tensor with the strides that a program was compiled for; None accepts any."""
     if strides is None or tensor.stride() == strides:
         return tensor
     return torch.empty_strided(

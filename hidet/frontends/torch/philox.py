@@ -1,10 +1,10 @@
-"""The operators of random numbers that graphs have: seeds that are drawn, and numbers made of them.
+"""The torch operators of random numbers: `draw_seeds`, and `random`, which is pure.
 
     seeds = hidet.draw_seeds(1, device)                              reads torch's generator
     u = hidet.random(seeds, 0, [8, 64], "uniform", torch.float32)    is a function of its arguments
 
-So the second may be computed where it is needed, and again in a backward pass. What it does here,
-in eager torch, is what `graph.random` means.
+So the second may be fused into its consumers, and recomputed in a backward pass. Its implementation
+here, in eager torch, is the reference of `graph.random`.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ _WORD = 0xFFFFFFFF
 
 
 def draw(count: int, device: torch.device) -> Tensor:
-    """Return seeds [count, 2] of int32 from torch's generator of a device, without waiting for it.
+    """Return int32 seeds [count, 2] from torch's generator of a device, drawn on the device.
 
-    They are drawn on the device itself, also while torch captures a CUDA Graph.
+    So there is no synchronization, and torch can capture it in a CUDA Graph.
     """
     limit = 1 << 31
     return torch.randint(-limit, limit, (count, 2), dtype=torch.int32, device=device)
@@ -42,14 +42,14 @@ def _(count: int, device: torch.device) -> Tensor:
 def random(
     seeds: Tensor, number: int, size: Sequence[int], distribution: str, dtype: torch.dtype
 ) -> Tensor:
-    """Return random numbers, the same ones for the same arguments.
+    """Return random numbers, a pure function of the arguments.
 
     Args:
         seeds: int32 [n, 2].
         number: the row of the seeds that is the key.
         size: the shape of the result.
         distribution: `bits` (int32, int64), `uniform` in [0, 1) or `normal` (float32, float64).
-        dtype: that of the result.
+        dtype: the type of the result.
     """
     is_wide = dtype.itemsize == 8
     per_counter, count = (2 if is_wide else 4), prod(size)
@@ -77,13 +77,13 @@ def _(
 
 
 def philox(key: Tensor, counter: Sequence[Tensor]) -> Tensor:
-    """Return what Philox4x32-10 makes of counters: int64 [n, 4], of words from 0 to 2^32 - 1.
+    """Return Philox4x32-10 of counters, as int64 [n, 4] of words from 0 to 2^32 - 1.
 
     Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
 
     Args:
-        key: int64 [2], two such words.
-        counter: four times int64 [n], the words of n counters.
+        key: int64 [2], two words.
+        counter: four int64 [n], the words of n counters.
     """
     (a, b, c, d), (k0, k1) = counter, key
     for _ in range(10):
@@ -94,14 +94,14 @@ def philox(key: Tensor, counter: Sequence[Tensor]) -> Tensor:
 
 
 def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
-    """Return the lower and the upper word of products of words, whose 64 bits may overflow."""
+    """Return the low and the high word of products of words, which may overflow int64."""
     lower = (x & 0xFFFF) * factor
     middle = (x >> 16) * factor + (lower >> 16)
     return middle << 16 & _WORD | lower & 0xFFFF, middle >> 16
 
 
 def _normal(uniform: Tensor) -> Tensor:
-    """Return normal numbers, two neighbours of two (the transform by Box and Muller)."""
+    """Return normal numbers of adjacent pairs of uniform ones (Box-Muller transform)."""
     distance, turn = uniform[..., ::2], uniform[..., 1::2]
     radius = (torch.log(1 - distance) * -2).sqrt()
     turns = torch.stack([turn, turn - 0.25], -1)

@@ -1,4 +1,4 @@
-"""What torch calls in the place of an FX graph."""
+"""Compiled FX graphs, as torch calls them."""
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -12,6 +12,7 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.half import set_precision
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
+from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.times import CompileTimes
 
 if TYPE_CHECKING:
@@ -19,51 +20,52 @@ if TYPE_CHECKING:
     from hidet.runtime.profile import Profile
 
 Arguments = Sequence[Any]
-"""The arguments of an FX graph: tensors, and numbers that the graph has taken in already."""
+"""The arguments of an FX graph: tensors, and numbers, which are already constants of the graph."""
 
 
 class Runnable(Protocol):
-    """What the compile driver makes of a program; see `hidet.runtime.CompiledGraph`."""
+    """A compiled program; see `hidet.runtime.CompiledGraph`."""
 
     report: CompileTimes
+    snapshots: Snapshots
 
     @property
     def constant_names(self) -> Sequence[str]:
-        """The names of the constants that it takes, in order."""
+        """The names of its constants, in order."""
         ...
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
-        """Give the results for inputs and constants."""
+        """Return the results."""
         ...
 
     def profile(
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor], *, runs: int
     ) -> "Profile":
-        """Run the program so many times, and return what its launches take."""
+        """Measure each launch over a number of runs."""
         ...
 
 
-# By identity, in the order in which they were made; a graph that dies takes its entry along.
+# By identity, in the order of their creation.
 _LIVE: WeakValueDictionary[int, "CompiledGraph"] = WeakValueDictionary()
 
 
 def compiled_graphs() -> list["CompiledGraph"]:
-    """List the graphs that the backend has compiled in this process, newest last.
+    """Return the graphs that the backend has compiled in this process, newest last.
 
-    A `torch.compile` makes one of each graph, shape and part that it compiles, when the model is
-    called. The `report` of a graph tells how long each stage of its compilation took, its `plan`
-    what it launches, its `profile()` what each launch takes. Listing keeps nothing alive: a graph
-    is there as long as torch holds it, at most until `torch.compiler.reset()`.
+    `torch.compile` creates one for each graph, shape and partition, when the model is called. The
+    `report` of a graph has the times of the stages of its compilation, its `plan` the launches, and
+    its `profile()` measures them. A graph is listed while torch holds it, at most until
+    `torch.compiler.reset()`.
     """
-    # The list of references is made at once, while other threads may compile.
+    # Other threads may be compiling: valuerefs() copies the references at once.
     graphs = (reference() for reference in _LIVE.valuerefs())
     return [graph for graph in graphs if graph is not None]
 
 
 def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
-    """Compile the program of an imported graph."""
+    """Compile an imported graph."""
     from hidet.driver import compile_graph
 
     if imported.device.type == "cuda":
@@ -79,25 +81,23 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
 
 
 class CompiledProgram:
-    """A compiled FX graph, called with the list of its arguments, as AOTAutograd wants it.
-
-    Which argument goes where is settled here once; a call only picks and passes on.
+    """A compiled FX graph, called with the list of its arguments, as AOTAutograd does.
 
     Args:
         imported: the graph.
-        settings: how it is compiled.
-        runnable: what runs it, where it has been compiled before.
+        settings: the compile settings.
+        runnable: the compiled program, if it has been compiled before.
 
     Attributes:
-        report: what compiling has taken; None where there was nothing to compile.
-        runnable: what runs it.
-        interface: the graph without its program.
+        report: the times of compilation; None if there was nothing to compile.
+        runnable: the compiled program, if there is one.
+        interface: the graph without its module.
     """
 
     def __init__(
         self, imported: ImportedGraph, settings: Settings, runnable: Runnable | None = None
     ) -> None:
-        # Tells torch to pass one list; torch copies what is in the object, not in the class.
+        # Makes torch pass one list. torch copies the attributes of the object, not of the class.
         self._boxed_call = True
         self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
         self.report: CompileTimes | None = None
@@ -114,7 +114,7 @@ class CompiledProgram:
         self.runnable = runnable
         if runnable is not None:
             self._run, self.report = runnable.run, runnable.report
-            # The driver has no use for some constants, perhaps, or another order.
+            # The compiler may have dropped or reordered constants.
             constants = [constants[int(name.removeprefix("p"))] for name in runnable.constant_names]
         self._inputs = _reader(imported.inputs)
         self._constants = _reader(constants)
@@ -124,7 +124,7 @@ class CompiledProgram:
         self._updates = imported.updates
 
     def __call__(self, arguments: Arguments) -> Sequence[Any]:
-        """Give the outputs of the FX graph."""
+        """Run the program, and return the outputs of the FX graph."""
         results = self._run(self._inputs(arguments), self._constants(arguments))
         if self._outputs is None:
             return results
@@ -135,28 +135,28 @@ class CompiledProgram:
         return outputs
 
     def profile(self, arguments: Arguments, runs: int) -> "Profile":
-        """Run the program some times, and return what its launches take.
+        """Measure each launch over a number of runs.
 
         Raises:
-            HidetError: there is no program, or its launches could not be measured.
+            HidetError: the graph is empty, or its launches could not be measured.
         """
         if self.runnable is None:
-            raise HidetError("the graph has no program, so there is nothing to measure")
+            raise HidetError("the graph has no operators, so there is nothing to measure")
         inputs, constants = self._inputs(arguments), self._constants(arguments)
         return self.runnable.profile(inputs, constants, runs=runs)
 
 
 def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:
-    """Run a program without results."""
+    """Return the results of an empty program."""
     return ()
 
 
 def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:
-    """Make the function that picks the tensors of a program out of the arguments."""
+    """Return a function that picks the tensors of a program out of the arguments."""
     positions = [s.origin for s in sources if isinstance(s.origin, int) and s.span is None]
     if len(positions) < len(sources):
         return lambda arguments: [read(source, arguments) for source in sources]
-    # Weights stand side by side, around the inputs: one or two slices, which cost next to nothing.
+    # Weights are mostly contiguous, before or after the inputs: slices are the fastest way.
     match _runs(positions):
         case []:
             return lambda _: []
@@ -170,7 +170,7 @@ def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.T
 
 
 def _runs(positions: Sequence[int]) -> list[slice]:
-    """Cut positions into runs of successive ones."""
+    """Return the slices of consecutive positions."""
     runs: list[slice] = []
     for position in positions:
         if runs and runs[-1].stop == position:
@@ -181,18 +181,18 @@ def _runs(positions: Sequence[int]) -> list[slice]:
 
 
 def read(source: Source, arguments: Arguments) -> torch.Tensor:
-    """Give one tensor as the program takes it."""
+    """Return an argument or constant as the program takes it."""
     tensor = _origin(source.origin, arguments)
     return tensor if source.span is None else tensor.as_strided((source.span,), (1,))
 
 
 def _origin(origin: int | torch.Tensor, arguments: Arguments) -> torch.Tensor:
-    """Give an argument by its number, or the tensor that the graph holds."""
+    """Return the argument of a number, or the constant itself."""
     return arguments[origin] if isinstance(origin, int) else origin
 
 
 def output_of(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:
-    """Give one output of the FX graph."""
+    """Return one output of the FX graph."""
     if returned.kind == "value":
         return returned.origin
     if returned.kind == "result":

@@ -1,12 +1,12 @@
-"""Calls of functions of scripts, as they stand in functional graphs of torch.
+"""Imports calls of script functions in functional FX graphs.
 
 torch makes `hidet_script.f(x, y)`, which writes y, into
 
     auto_functionalized_v2(hidet_script.f, x=x, _y_base_index=0, _all_bases=[y])
 
-whose results are None and what the bases are afterwards. Here the kernels that `f` launches go into
-the program, with numbers as constants, and each launch becomes a call of the graph dialect. Which
-they are is found out by running `f`, a function of the host, without launching anything.
+whose results are None and the new values of the bases. Here the kernels that `f` launches are added
+to the module, with scalars as constants, and each launch becomes a `graph.call_kernel`. They are
+found by running `f`, a host function, without launching anything.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ _EMPTY = (
     torch.ops.aten.empty_permuted.default,
     torch.ops.aten.empty_strided.default,
 )
-# Bits of an address for the bytes of one tensor.
+# The address range of each tensor has this many bits.
 _ADDRESS_BITS = 48
-# Keywords that say that a written argument is a view of its base, and not all of it. Calls of
-# kernels give none, as each argument is detached, but others may call the operators.
+# Keywords that mark a mutated argument as a view of part of its base. Calls of kernels have none,
+# as each argument is detached, but others may call the operators.
 _VIEWS = ("slice_dim", "storage_offset")
 
 
 def called_kernel(node: fx.Node) -> CompiledFunction | None:
-    """Give the kernel that a node calls, if it does."""
+    """Return the kernel that a node calls, if any."""
     if node.target is not auto_functionalized_v2:
         return None
     found = kernel_of_operator(node.args[0])
@@ -58,26 +58,26 @@ def called_kernel(node: fx.Node) -> CompiledFunction | None:
 
 
 class ScriptCalls:
-    """The calls of kernels in one graph, and the kernels that the program gets for them.
+    """Translates the calls of kernels in one graph, and collects the kernels.
 
     Args:
-        g: writes operations.
-        operand: gives the value of a node.
+        g: builds operations.
+        operand: returns the value of a node.
     """
 
     def __init__(self, g: Emitter, operand: Callable[[fx.Node], SSAValue]) -> None:
         self.kernels: list[KernelOp] = []
-        """The kernels, each with the numbers that it is called with."""
+        """The kernels, specialized to their scalar arguments."""
         self._g = g
         self._operand = operand
         self._names: dict[object, str] = {}
 
     def translate(self, node: fx.Node, function: CompiledFunction) -> Results:
-        """Write the calls of the kernels that a function launches; give the results of the node.
+        """Build calls of the kernels that a function launches, and return the results of the node.
 
         Raises:
-            UnsupportedOperatorError: a number is not known, a part of a tensor is written, or the
-                function does more than to launch kernels.
+            UnsupportedOperatorError: a scalar is not constant, part of a tensor is written, or the
+                function does more than launch kernels.
             UnsupportedDtypeError: the graph dialect lacks the data type of a tensor.
         """
         if function.prints:
@@ -115,7 +115,7 @@ class ScriptCalls:
         return tuple(results)
 
     def _call(self, launch: RecordedLaunch, tensors: _Tensors) -> None:
-        """Write the call of one kernel; tensors that it writes are others from now on."""
+        """Build the call of one kernel, whose results replace the tensors that it writes."""
         reads: list[int] = []
         writes: list[int] = []
         numbers: dict[int, Number] = {}
@@ -139,21 +139,21 @@ class ScriptCalls:
             tensors.write(position, value)
 
     def _kernel(self, launch: RecordedLaunch, numbers: Mapping[int, Number]) -> str:
-        """Give the name of a kernel with its numbers; it is put into the program once."""
+        """Return the name of a kernel, which is added to the module at its first use."""
         key = (str(launch.lowered), launch.extents, tuple(numbers.items()))
         if key not in self._names:
             own = name = launch.kernel.sym_name.data
             while name in self._names.values():
                 name = f"{own}_{len(self._names)}"
             self._names[key] = name
-            self.kernels.append(_specialised(launch, numbers, name))
+            self.kernels.append(_specialized(launch, numbers, name))
         return self._names[key]
 
 
 class _Tensors:
-    """The tensors of one call, by the numbers of the function's parameters.
+    """The tensors of one call, by the position of the function's parameter.
 
-    A function of the host knows them by addresses. They get some here, far from each other.
+    The host function sees them as fake addresses, far from each other.
     """
 
     def __init__(self, operand: Callable[[fx.Node], SSAValue]) -> None:
@@ -162,17 +162,17 @@ class _Tensors:
         self._values: dict[int, SSAValue] = {}
 
     def add(self, node: fx.Node, position: int) -> int:
-        """Take in a tensor; give its address."""
+        """Add a tensor; return its address."""
         if first_tensor(node).dtype is torch.uint8:
-            raise unsupported("unsigned bytes, which programs hold in another type")
+            raise unsupported("unsigned bytes, which programs represent by another type")
         self._nodes[position] = node
         return (position + 1) << _ADDRESS_BITS
 
     def position_at(self, address: int | float) -> int:
-        """Give the number of the tensor at an address.
+        """Return the position of the tensor at an address.
 
         Raises:
-            UnsupportedOperatorError: the address is one within a tensor.
+            UnsupportedOperatorError: the address points into a tensor.
         """
         position, offset = divmod(int(address), 1 << _ADDRESS_BITS)
         if offset:
@@ -180,53 +180,53 @@ class _Tensors:
         return position - 1
 
     def is_empty(self, position: int) -> bool:
-        """Tell whether a tensor holds nothing yet."""
+        """Return whether a tensor is uninitialized."""
         return position not in self._values and _is_empty(self._nodes[position])
 
     def read(self, position: int) -> SSAValue:
-        """Give what a tensor holds now."""
+        """Return the current value of a tensor."""
         if position in self._values:
             return self._values[position]
         return self._operand(self._nodes[position])
 
     def elements(self, position: int) -> SSAValue:
-        """Give what a tensor holds now, in whatever shape its elements are there."""
+        """Return the current value of a tensor, in any shape."""
         value = self.read(position)
         return value.owner.x if isinstance(value.owner, graph.ReshapeOp) else value
 
     def write(self, position: int, value: SSAValue) -> None:
-        """Note what a tensor holds from now on."""
+        """Set the value of a tensor."""
         self._values[position] = value
 
     def type_at(self, position: int) -> Tensor:
-        """Give the type of a tensor."""
+        """Return the type of a tensor."""
         return type_of(self._nodes[position].meta["val"])
 
 
 def _known(value: object, name: str) -> Number:
-    """Give a number that is passed to a kernel."""
+    """Return the scalar argument of a kernel."""
     if not isinstance(value, int | float | bool):
-        raise unsupported(f"its argument '{name}' varies")
+        raise unsupported(f"its argument '{name}' is not constant")
     return value
 
 
 def _is_empty(node: fx.Node) -> bool:
-    """Tell whether a tensor has been made and holds nothing yet."""
+    """Return whether a tensor is uninitialized."""
     while isinstance(node.target, Overload) and node.target.is_view:
         node = node.all_input_nodes[0]
     return node.target in _EMPTY
 
 
 def _base_of(keywords: Mapping[str, Any], name: str) -> int:
-    """Give the number of the tensor that is written for an argument."""
+    """Return the number of the base that a mutated argument refers to."""
     base: int = keywords[f"_{name}_base_index"]
     if any(f"_{name}_{key}" in keywords for key in _VIEWS):
-        raise unsupported(f"its argument '{name}', which is written, is a part of a tensor")
+        raise unsupported(f"it writes a part of a tensor through its argument '{name}'")
     return base
 
 
-def _specialised(launch: RecordedLaunch, numbers: Mapping[int, Number], name: str) -> KernelOp:
-    """Give a kernel with numbers as constants, whose arguments are first read, then written."""
+def _specialized(launch: RecordedLaunch, numbers: Mapping[int, Number], name: str) -> KernelOp:
+    """Return a kernel with scalars as constants; read-only arguments come first."""
     kernel = launch.kernel.clone()
     block = kernel.body.block
     before = list(block.args)
@@ -252,7 +252,7 @@ def _specialised(launch: RecordedLaunch, numbers: Mapping[int, Number], name: st
 
 
 def _move_to_end(block: Block, argument: SSAValue) -> None:
-    """Make an argument of a block the last one."""
+    """Move an argument of a block to the end."""
     moved = block.insert_arg(argument.type, len(block.args))
     moved.name_hint = argument.name_hint
     argument.replace_all_uses_with(moved)

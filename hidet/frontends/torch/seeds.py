@@ -1,26 +1,26 @@
-"""Seeds of the random operators of a graph: drawn at once, outside of programs, which take them.
+"""Lifts the seeds of random operators out of graphs: programs take them as an argument.
 
-A decomposition draws a seed for each operator. All that a graph draws becomes one tensor, which is
-one small kernel of torch a call. That is an argument of the compiled program, so no program is cut
-in two, and none asks a generator. A joint graph saves it for the backward graph, which computes the
-numbers again: they take more memory, or time to load, than that takes.
+The decomposition of each random operator draws a seed. All seeds of a graph become one tensor,
+which one small kernel of torch draws per call. It is an argument of the program, so random
+operators do not partition a graph, and programs do not access generators. A joint graph saves the
+seeds for the backward graph, which recomputes the numbers: loading them would take longer.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
+from hidet.frontends.torch.compiling import Boxed, boxed
 from hidet.frontends.torch.philox import DRAW, RANDOM, draw
 
 Draws: TypeAlias = list[tuple[int, torch.device]]
-"""How many seeds are drawn on which devices."""
+"""The number of seeds to draw on each device."""
 
 
 def merge_draws(graph: fx.Graph) -> None:
-    """Draw all seeds of a device at once, ahead of everything else."""
+    """Merge the draws of each device into one at the beginning of a graph."""
     draws: dict[torch.device, list[fx.Node]] = {}
     for node in graph.find_nodes(op="call_function", target=DRAW):
         draws.setdefault(node.meta["val"].device, []).append(node)
@@ -38,9 +38,9 @@ def merge_draws(graph: fx.Graph) -> None:
 
 
 def save_seeds(graph: fx.Graph) -> None:
-    """Have the partition of a joint graph save seeds, and compute numbers where they are needed.
+    """Mark seeds of a joint graph to be saved for backward, and random numbers to be recomputed.
 
-    That holds inside of a checkpoint as well: numbers are never drawn anew.
+    Inside a checkpoint too, seeds are never drawn again.
     """
     tangents = [n for n in graph.find_nodes(op="placeholder") if "tangents" in str(n.target)]
     if not any(node.users for node in tangents):
@@ -52,7 +52,7 @@ def save_seeds(graph: fx.Graph) -> None:
 
 
 def numbers_of(graph: fx.Graph) -> set[fx.Node]:
-    """Return the seeds of a graph, and what is computed of them alone."""
+    """Return the seeds of a graph, and what is computed from them alone."""
     found = {node.args[0] for node in graph.find_nodes(op="call_function", target=RANDOM)}
     for node in graph.nodes:
         inputs = set(node.all_input_nodes)
@@ -62,13 +62,13 @@ def numbers_of(graph: fx.Graph) -> set[fx.Node]:
 
 
 def lift_draws(module: fx.GraphModule) -> tuple[fx.GraphModule, Draws]:
-    """Make arguments of the seeds that a graph draws, behind its own.
+    """Turn the seeds that a graph draws into additional arguments at the end.
 
-    What is computed of seeds alone comes first, so that what reads it joins the kernel of what else
-    it reads, such as a product, and takes it in.
+    What is computed from seeds alone comes first, so that its consumers are fused with their other
+    producers, such as a matmul.
 
     Returns:
-        The graph, itself where nothing in it is random, and what a call has to draw.
+        The graph, and the seeds that a call has to draw.
     """
     graph = module.graph
     drawn, early = graph.find_nodes(op="call_function", target=DRAW), numbers_of(graph)
@@ -80,25 +80,17 @@ def lift_draws(module: fx.GraphModule) -> tuple[fx.GraphModule, Draws]:
     for node in drawn:
         copies[node] = new.placeholder(node.name)
         copies[node].meta = dict(node.meta)
-    for node in sorted(graph.nodes, key=lambda node: node not in early):  # which keeps their order
+    for node in sorted(graph.nodes, key=lambda node: node not in early):  # stable
         if node not in copies:
             copies[node] = new.node_copy(node, copies.__getitem__)
     return fx.GraphModule(module, new), [node.args for node in drawn]
 
 
-def drawing(
-    function: Callable[[list[Any]], Sequence[Any]], draws: Draws
-) -> Callable[[list[Any]], Sequence[Any]]:
-    """Return a function of the arguments of a graph, of one that takes seeds besides."""
+def drawing(function: Boxed, draws: Draws) -> Boxed:
+    """Return a function that draws seeds and passes them after its arguments."""
     if not draws:
         return function
-
-    def run(arguments: list[Any]) -> Sequence[Any]:
-        return function([*arguments, *drawn(draws)])
-
-    # Tells torch to pass one list.
-    run._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
-    return run
+    return boxed(lambda arguments: function([*arguments, *drawn(draws)]))
 
 
 def drawn(draws: Draws) -> list[torch.Tensor]:

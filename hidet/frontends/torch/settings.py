@@ -1,4 +1,4 @@
-"""What `torch.compile(..., backend="hidet", mode=..., options=...)` may say."""
+"""The settings of `torch.compile(..., backend="hidet", mode=..., options=...)`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ MODES: dict[str, dict[str, object]] = {
     "max-autotune": {"search_space": 2, "use_cuda_graph": True},
     "max-autotune-no-cudagraphs": {"search_space": 2, "use_cuda_graph": False},
 }
-"""The modes of torch.compile, as the options that they stand for."""
+"""The options that each mode of torch.compile sets."""
 
 OWN_OPTIONS: dict[str, str] = {
     "fallback": "leave what cannot be compiled to eager torch (True), or refuse it (False)",
     **{name: meaning for name, (_, meaning) in FLAGS.items()},
 }
-"""The options of the backend itself, each True or False; those of `hidet.option` come on top."""
+"""The boolean options of the backend itself; those of `hidet.option` are accepted too."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How one call of `torch.compile` wants its graphs compiled.
+    """The settings of one call of `torch.compile`.
 
     Attributes:
-        fallback: leave what cannot be compiled to eager torch; otherwise raise an error.
+        fallback: run unsupported operators in eager torch, instead of raising an error.
         flags: the flags that are not at their default, by name; see `config.FLAGS`.
-        options: options of `hidet.option` that hold while compiling, by name.
+        options: options of `hidet.option` to set while compiling, by name.
     """
 
     fallback: bool = True
@@ -37,15 +37,15 @@ class Settings:
     options: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __getitem__(self, flag: str) -> bool:
-        """Give the value of a flag."""
+        """Return the value of a flag."""
         return self.flags.get(flag, FLAGS[flag][0])
 
     @staticmethod
     def of(mode: str | None, options: Mapping[str, object] | None) -> "Settings":
-        """Read what a user gave to torch.compile.
+        """Return the settings for the arguments of torch.compile.
 
         Raises:
-            OptionError: no such mode or option, or a value that the option cannot take.
+            OptionError: no such mode or option, or an invalid value.
         """
         if mode is not None and mode not in MODES:
             raise OptionError(f"no mode '{mode}'", hint=f"the modes are {', '.join(MODES)}")
@@ -60,7 +60,7 @@ class Settings:
                 )
         flags = {name: bool(given.get(name, dynamo_config[name])) for name in FLAGS}
         others = {name: value for name, value in given.items() if name not in OWN_OPTIONS}
-        with option.context(**others):  # refuses values that an option cannot take
+        with option.context(**others):  # validates them
             return Settings(
                 fallback=bool(given.get("fallback", True)),
                 flags={name: flag for name, flag in flags.items() if flag != FLAGS[name][0]},

@@ -1,4 +1,4 @@
-"""What a program depends on in a tensor that it is called with."""
+"""The properties of a tensor that a program is specialized to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 
 @dataclass(frozen=True)
 class Spec:
-    """Everything about a tensor but its elements."""
+    """The metadata of a tensor."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -20,7 +20,7 @@ class Spec:
 
     @staticmethod
     def of(tensor: torch.Tensor) -> Spec:
-        """Return the spec of a tensor, with elements or without."""
+        """Return the spec of a tensor, which may be fake."""
         return Spec(tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device)
 
     def empty(self) -> torch.Tensor:
@@ -28,20 +28,20 @@ class Spec:
         return torch.empty_strided(self.shape, self.strides, dtype=self.dtype, device=self.device)
 
     def checked(self, value: object, what: str, number: int) -> torch.Tensor:
-        """Return a tensor that is so; one that only has other strides is copied.
+        """Return a tensor that matches the spec; one that differs only in strides is copied.
 
         Args:
-            value: what a caller passes.
-            what: how errors name it.
-            number: its number, which they add.
+            value: the argument of a caller.
+            what: its name in errors.
+            number: its number in errors.
 
         Raises:
-            HidetError: it is no tensor, or has another shape.
+            HidetError: it is not a tensor, or has another shape.
             UnsupportedDtypeError: it has another data type.
             DeviceMismatchError: it is on another device.
         """
         if not isinstance(value, torch.Tensor):
-            raise HidetError(f"{what} {number} is no tensor, but {type(value).__name__}")
+            raise HidetError(f"{what} {number} is not a tensor, but {type(value).__name__}")
         if value.shape == self.shape and value.dtype is self.dtype and value.device == self.device:
             if value.stride() == self.strides:
                 return value

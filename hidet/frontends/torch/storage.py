@@ -1,7 +1,7 @@
-"""Strides: how the flat storage of a tensor relates to its elements.
+"""Strides and storage of tensors.
 
-Programs compute on contiguous tensors. A tensor with other strides comes in as the span of storage
-that it lies in, and goes out as a view of a contiguous tensor.
+Programs compute on contiguous tensors. A strided input is passed as the span of storage that it
+covers, and a strided output is a view of a contiguous result.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class View:
     """A strided view of the storage of another tensor.
 
     Attributes:
-        shape: sizes of the dimensions.
-        strides: for each dimension, how many elements apart its neighbours are.
-        offset: where the view begins, in elements after the beginning of the other tensor.
+        shape: the sizes.
+        strides: the strides, in elements.
+        offset: the offset from the beginning of the other tensor, in elements.
     """
 
     shape: tuple[int, ...]
@@ -26,13 +26,13 @@ class View:
     offset: int = 0
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Give the view of a tensor."""
+        """Return the view of a tensor."""
         start = tensor.storage_offset() + self.offset
         return tensor.as_strided(self.shape, self.strides, start)
 
 
 def span_of(tensor: torch.Tensor) -> int | None:
-    """Count the elements of storage from the first to the last of a tensor; None if contiguous."""
+    """Return the number of elements of storage that a tensor spans; None if it is contiguous."""
     if tensor.is_contiguous():
         return None
     strides = tensor.stride()
@@ -40,21 +40,21 @@ def span_of(tensor: torch.Tensor) -> int | None:
 
 
 def physical_order(tensor: torch.Tensor) -> tuple[int, ...] | None:
-    """Give the order of dimensions in which a tensor is contiguous; None if there is none."""
+    """Return the permutation that makes a tensor contiguous; None if there is none."""
     strides = tensor.stride()
     order = sorted(range(tensor.dim()), key=lambda dim: -strides[dim])
     return tuple(order) if tensor.permute(order).is_contiguous() else None
 
 
 def share_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Tell whether two tensors, with data or without, are views of one storage."""
+    """Return whether two tensors, which may be fake, share their storage."""
     first: Any = StorageWeakRef(one.untyped_storage())
     second: Any = StorageWeakRef(other.untyped_storage())
     return bool(first == second)
 
 
 def view_from(tensor: torch.Tensor, owner: torch.Tensor) -> View | None:
-    """Give the view that makes one tensor of another that shares its storage; None if none is."""
+    """Return the view of `owner` that is `tensor`; None if they are the same."""
     offset = int(tensor.storage_offset() - owner.storage_offset())
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     if (shape, strides, offset) == (tuple(owner.shape), tuple(owner.stride()), 0):

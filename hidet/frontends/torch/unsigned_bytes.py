@@ -1,7 +1,7 @@
-"""Unsigned bytes, `torch.uint8`: in memory they are i8, in programs i16 from 0 to 255.
+"""Unsigned bytes, `torch.uint8`: i8 in memory, i16 from 0 to 255 in programs.
 
-The IR has no signs. So bytes are widened where they are read, and cut where they are returned; in
-between, what may have left 0 to 255 is brought back there, as torch's bytes wrap around.
+The IR has signless integers. So bytes are extended where they are read, and truncated where they
+are returned; in between, results are masked to 0 to 255, as torch's bytes wrap around.
 """
 
 from collections.abc import Sequence
@@ -19,25 +19,25 @@ from hidet.frontends.torch.operators.emitter import Emitter, Results, unsupporte
 aten = torch.ops.aten
 
 WRAPPING = {"add", "sub", "mul", "fill", "full", "full_like", "scalar_tensor"}
-"""The operators that do the same with a number and what is left of it in a byte."""
+"""The operators for which a scalar may be reduced modulo 256."""
 NUMBERS = ("other", "self", "min", "max", "value", "exponent")
-"""The parameters that are an operand as a tensor would be one."""
+"""The scalar parameters that are operands."""
 LOOKS_UP = ("index", "_unsafe_index", "index_put", "_unsafe_index_put")
-"""The operators whose second argument is a list of positions or of a mask."""
+"""The operators whose second argument is a list of indices or a mask."""
 
 
 def loaded(g: Emitter, stored: SSAValue) -> SSAValue:
-    """Give bytes as programs compute them, of bytes as they are in memory."""
+    """Return bytes in memory as i16."""
     return _in_range(g, g.cast(stored, i16))
 
 
 def stored(g: Emitter, value: SSAValue) -> SSAValue:
-    """Give bytes as they are in memory, of bytes as programs compute them."""
+    """Return bytes as they are in memory."""
     return g.cast(value, i8)
 
 
 def wrapped(g: Emitter, node: fx.Node, results: Results) -> Results:
-    """Give the results of a node with bytes brought back to 0 to 255."""
+    """Return the results of a node, with bytes masked to 0 to 255."""
     value: Any = node.meta["val"]
     if not isinstance(results, tuple):
         return _wrapped(g, value, results)
@@ -59,10 +59,10 @@ def _in_range(g: Emitter, value: SSAValue) -> SSAValue:
 
 
 def refuse(node: fx.Node) -> None:
-    """Refuse what means something else for bytes.
+    """Check that a node computes the same on bytes as on i16.
 
     Raises:
-        UnsupportedOperatorError: the node takes bytes for a mask, or a number that is none.
+        UnsupportedOperatorError: the node uses bytes as a mask, or a scalar that is not a byte.
     """
     if not any(map(_holds_bytes, node.all_input_nodes)):
         return
@@ -76,11 +76,11 @@ def refuse(node: fx.Node) -> None:
     given = dict(zip(parameters, node.args, strict=False)) | node.kwargs
     numbers = [value for name, value in given.items() if name in NUMBERS]
     if any(isinstance(number, int) and not 0 <= number < 256 for number in numbers):
-        raise unsupported("a number that is no unsigned byte")
+        raise unsupported("a number that is not an unsigned byte")
 
 
 def _nodes(value: Any) -> Sequence[fx.Node]:
-    """Give the nodes in a list of them."""
+    """Return the nodes in a list of them."""
     found: list[fx.Node] = []
     map_arg(value, found.append)  # pyright: ignore[reportArgumentType]
     return found

@@ -1,11 +1,11 @@
-"""Programs in calls of `hidet.ops`: run at once, or recorded as flow graphs.
+"""`hidet.ops`: operators that run eagerly, or are recorded as flow graphs.
 
-An operator here is a function of torch's tensors: what it does to shapes and data types, torch
-says; what it becomes, the tables of the torch frontend say. There is no rule of either kind here.
+An operator is a function of torch tensors: torch infers shapes and data types, and the torch
+frontend lowers it.
 
-- `recording`: the calls: run where all tensors have elements, noted where one is a symbol;
-- `tracing`: from a function of torch's tensors to a program of ATen operators;
-- `flow_graph`: what has been noted, as a graph: printed, optimised, compiled, called;
-- `fused`: the same after the passes that fuse;
-- `built`: a graph that is compiled.
+- `recording`: calls, which run eagerly, or are recorded if an argument is a symbol;
+- `tracing`: traces a function of torch tensors to a program of ATen operators;
+- `flow_graph`: recorded graphs: printing, optimization, compilation, calls;
+- `fused`: graphs after the fusion passes;
+- `built`: compiled graphs.
 """

@@ -26,13 +26,13 @@ class BuiltGraph:
     """A compiled flow graph.
 
     Args:
-        program: what runs it, on the list of inputs and constants.
-        graph: what it has been compiled from.
+        program: the program, which takes the list of inputs and constants.
+        graph: the graph that it has been compiled from.
 
     Attributes:
         program: see above.
-        specs: what the inputs are like.
-        constants: the tensors that the program takes behind them.
+        specs: the specs of the inputs.
+        constants: the constants, which the program takes after the inputs.
     """
 
     def __init__(self, program: CompiledProgram, graph: FlowGraph) -> None:
@@ -49,21 +49,21 @@ class BuiltGraph:
         """Return the output, or a list of several.
 
         Raises:
-            HidetError: the inputs are not such as the graph has been compiled for.
+            HidetError: the inputs do not match the specs.
         """
         results = self.run_async(inputs)
         return results[0] if len(results) == 1 else results
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs, without waiting for a GPU to have computed them."""
+        """Return the outputs without synchronization."""
         return [self._tensor_class(r) for r in self.program(self._arguments(inputs))]
 
     def profile(self, *inputs: Any, runs: int = 20) -> Profile:
-        """Run the graph some times, and return what each of its launches takes.
+        """Measure each launch of the graph; times are medians over a number of runs.
 
         Args:
-            inputs: as those of a call; random ones where there are none.
-            runs: times are medians over so many runs.
+            inputs: as for a call; random by default.
+            runs: the number of runs.
 
         Raises:
             HidetError: as a call; or the launches could not be measured.
@@ -71,7 +71,7 @@ class BuiltGraph:
         return self.program.profile(self._arguments(inputs or self.dummy_inputs()), runs)
 
     def _arguments(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
-        """Return what the program takes."""
+        """Return the arguments of the program."""
         if len(inputs) != len(self.specs):
             raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self.specs)}")
         tensors = [
@@ -81,7 +81,7 @@ class BuiltGraph:
         return [*tensors, *self.constants]
 
     def dummy_inputs(self) -> list[Any]:
-        """Return random inputs; integers are zeros and ones, so that they are positions, too."""
+        """Return random inputs; integers are 0 or 1, so that they are valid indices."""
         return [self._tensor_class(_random(spec)) for spec in self.specs]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -92,7 +92,7 @@ class BuiltGraph:
         """Do nothing: kernels are chosen when the graph is compiled."""
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the graph with inputs of its own, to be replayed on a GPU.
+        """Return the graph with static inputs, to be replayed on a GPU.
 
         Raises:
             HidetError: it is for the CPU.
@@ -141,15 +141,7 @@ class BuiltForSizes(BuiltGraph):
 
 @explains_members
 class CudaGraph:
-    """A compiled graph with inputs of its own, whose kernels one CUDA Graph launches.
-
-    Args:
-        built: the graph.
-
-    Attributes:
-        inputs: the inputs that are taken where none are given.
-        outputs: the outputs of the last run.
-    """
+    """A compiled graph with static inputs, which one CUDA Graph launches."""
 
     def __init__(self, built: BuiltGraph) -> None:
         self._built = built
@@ -157,13 +149,13 @@ class CudaGraph:
         self.outputs: list[Any] = built.run_async(self.inputs)
 
     def run(self, inputs: Sequence[Any] | None = None) -> list[Any]:
-        """Return the outputs, when they are computed; they are new tensors."""
+        """Return the outputs, which are new tensors, after synchronization."""
         outputs = self.run_async(inputs)
         torch.cuda.synchronize()
         return outputs
 
     def run_async(self, inputs: Sequence[Any] | None = None) -> list[Any]:
-        """Return the outputs, without waiting for them to be computed."""
+        """Return the outputs without synchronization."""
         self.outputs = self._built.run_async(self.inputs if inputs is None else inputs)
         return self.outputs
 

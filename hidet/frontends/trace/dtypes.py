@@ -1,4 +1,4 @@
-"""Data types and devices as users name them."""
+"""Conversion of data types and devices to torch's."""
 
 import torch
 
@@ -6,7 +6,7 @@ from hidet.frontends.script.types import scalar_type
 
 
 def torch_dtype(dtype: object) -> torch.dtype:
-    """Return torch's type for one of ours, or for its name."""
+    """Return the torch type of a hidet type or its name."""
     if isinstance(dtype, torch.dtype):
         return dtype
     found: torch.dtype = getattr(torch, scalar_type(dtype).name)
@@ -14,5 +14,5 @@ def torch_dtype(dtype: object) -> torch.dtype:
 
 
 def torch_device(device: object) -> torch.device:
-    """Return torch's device for one, or for its name."""
+    """Return the torch device of a device or its name."""
     return device if isinstance(device, torch.device) else torch.device(str(device))

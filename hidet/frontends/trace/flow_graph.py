@@ -1,4 +1,4 @@
-"""Flow graphs: what symbols have been computed by, to print, optimise, compile and call."""
+"""Flow graphs: recorded operators between symbols."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 @explains_members
 class FlowGraph:
-    """The operators that lead from some symbols to others.
+    """The operators that compute some symbols from others.
 
     Args:
-        outputs: the symbols that it gives.
-        inputs: the symbols that it takes; if None, all that the outputs need, in that order.
+        outputs: the outputs.
+        inputs: the inputs; if None, all symbols that the outputs depend on, in order of their use.
 
     Attributes:
-        recorded: the operators as they were called.
+        recorded: the recorded operators.
 
     Raises:
-        HidetError: a symbol is needed that is not among the inputs.
+        HidetError: the outputs depend on a symbol that is not an input.
     """
 
     def __init__(self, outputs: Sequence[Traced], inputs: Sequence[Traced] | None = None) -> None:
@@ -48,27 +48,27 @@ class FlowGraph:
 
     @cached_property
     def _shown(self) -> Recorded:
-        """What the graph shows: as it has been recorded, or after the passes that fuse."""
+        """The operators as recorded, or after the fusion passes."""
         return self.recorded
 
     @property
     def nodes(self) -> list[Operator]:
-        """The operators, each after those whose results it takes."""
+        """The operators in topological order."""
         return self._shown.nodes
 
     @property
     def inputs(self) -> list[Any]:
-        """The symbols that the graph takes."""
+        """The inputs."""
         return self._shown.inputs
 
     @property
     def outputs(self) -> list[Any]:
-        """The symbols that the graph gives."""
+        """The outputs."""
         return self._shown.outputs
 
     @property
     def constants(self) -> list[Any]:
-        """The tensors with elements that operators take; they are read in every call."""
+        """The concrete tensors that operators take; they are read in every call."""
         return self._shown.constants
 
     def __str__(self) -> str:
@@ -82,11 +82,11 @@ class FlowGraph:
 
     @property
     def module(self) -> ModuleOp:
-        """The graph as a module of the graph dialect, ahead of all passes."""
+        """The graph as a module of the graph dialect, before all passes."""
         return self.imported().module
 
     def imported(self) -> ImportedGraph:
-        """Return the module with what it takes and gives."""
+        """Return the graph as an imported module."""
         recorded = self.recorded
         if recorded.has_names:
             raise HidetError(
@@ -135,10 +135,10 @@ class FlowGraph:
         return graph
 
     def build(self, *, space: int | None = None) -> BuiltGraph:
-        """Return the graph compiled; one with named sizes is compiled when it is called.
+        """Compile the graph; one with named sizes is compiled when it is called.
 
         Args:
-            space: the search space; the option `search_space` if None.
+            space: the search space; the option `search_space` by default.
 
         Raises:
             HidetError: it cannot be compiled.
@@ -171,11 +171,11 @@ class FlowGraph:
         return self._built(*inputs)
 
     def forward(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs, as a list also where there is one."""
+        """Return the list of outputs."""
         return self.run_async(inputs)
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the compiled graph with inputs of its own, to be replayed on a GPU.
+        """Return the compiled graph with static inputs, to be replayed on a GPU.
 
         Raises:
             HidetError: it is for the CPU.
@@ -183,7 +183,7 @@ class FlowGraph:
         return self._built.cuda_graph()
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs, without waiting for a GPU to have computed them."""
+        """Return the outputs without synchronization."""
         return self._built.run_async(inputs)
 
     def dummy_inputs(self) -> list[Any]:
@@ -193,7 +193,7 @@ class FlowGraph:
     def latency(
         self, warmup: int = 25, repeat: int = 100, dummy_inputs: Sequence[Any] | None = None
     ) -> float:
-        """Return how many milliseconds a call takes: the median over `repeat` calls."""
+        """Return the milliseconds of a call: the median over `repeat` calls."""
         from hidet.utils.benchmark import benchmark_func
 
         inputs = self.dummy_inputs() if dummy_inputs is None else dummy_inputs
@@ -201,7 +201,7 @@ class FlowGraph:
 
 
 def _converted(tensor: torch.Tensor, old: torch.dtype, new: torch.dtype | None) -> torch.Tensor:
-    """Return a tensor of one type in another one; other tensors as they are."""
+    """Convert a tensor of one type to another one; return others unchanged."""
     return tensor if new is None or tensor.dtype != old else tensor.to(new)
 
 
@@ -212,11 +212,11 @@ def trace_from(
 
     Args:
         tensor: the symbol, or several.
-        inputs: what it is computed from: the graph begins there. If None, all symbols that nothing
-            has computed, in the order in which they are needed.
+        inputs: the inputs of the graph; by default all symbols that no operator has computed, in
+            order of their use.
 
     Raises:
-        HidetError: nothing has computed the tensor, or from other symbols than the inputs.
+        HidetError: no operator has computed the tensor, or it depends on other inputs.
     """
     outputs = [tensor] if isinstance(tensor, Traced) else list(tensor)
     for output in outputs:
@@ -229,5 +229,5 @@ def trace_from(
 
 
 def optimize(graph: FlowGraph) -> FlowGraph:
-    """Return a graph optimised, under the settings of the current `PassContext`."""
+    """Return an optimized graph, under the settings of the current `PassContext`."""
     return graph.optimized()

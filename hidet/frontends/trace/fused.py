@@ -1,4 +1,4 @@
-"""A graph after the passes that fuse: each node is what becomes one kernel."""
+"""Graphs after the fusion passes: each node becomes one kernel."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Together:
 
 
 def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
-    """Return a graph as the passes that fuse leave it.
+    """Return a graph after the fusion passes.
 
     Args:
         imported: the graph as a program, which is lowered in place.
-        recorded: the same as it has been recorded.
+        recorded: the recorded graph.
     """
     arch = find_arch(imported.device, CompileOptions.current())
     for pipeline in ("graph-pipeline", "compute-pipeline"):
@@ -67,7 +67,7 @@ class _Reader:
         self.imported = imported
         self.recorded = recorded
         self.values: dict[SSAValue, Any] = {}
-        # Constants by name: first those of the graph, then what is prepared from them.
+        # Constants by name: those of the graph, then prepared ones.
         self.constants = {
             f"p{number}": self._tensor(source) for number, source in enumerate(imported.constants)
         }
@@ -88,7 +88,7 @@ class _Reader:
         return Recorded(self.recorded.inputs, outputs, self.nodes, constants)
 
     def _read_function(self, function: FuncOp) -> list[Any]:
-        """Read a function and return its results; those of `@prepare` become constants."""
+        """Read a function, and return its results; those of `@prepare` become constants."""
         block = function.body.block
         is_forward = function.sym_name.data == FORWARD
         if is_forward:
@@ -132,14 +132,14 @@ class _Reader:
         return self._origin(source.origin)
 
     def _origin(self, origin: int | torch.Tensor) -> Any:
-        """Return an input or a constant by its number, or a tensor that the graph holds itself."""
+        """Return an input or a constant by its number, or a constant tensor."""
         if isinstance(origin, int):
             return self.recorded.tensors[origin]
         return self.recorded.tensor_class(origin)
 
 
 def _names(op: Operation) -> Iterable[str]:
-    """Give the operators that an operation is made of, by the names that its values have."""
+    """Return the operators fused into an operation, according to the names of its values."""
     parts = list(op.body.block.ops) if isinstance(op, FusionOp) else [op]
     for part in parts:
         if isinstance(part, YieldOp):
@@ -151,5 +151,5 @@ def _names(op: Operation) -> Iterable[str]:
 
 
 def _refuse(*_: object) -> None:
-    """Refuse to run one part of an optimised graph."""
-    raise HidetError("parts of an optimised graph do not run", hint="call the graph")
+    """Raise an error: a node of an optimized graph cannot be run."""
+    raise HidetError("parts of an optimized graph do not run", hint="call the graph")

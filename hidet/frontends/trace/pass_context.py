@@ -1,4 +1,4 @@
-"""`hidet.graph.PassContext`: what `hidet.graph.optimize` is told."""
+"""`hidet.graph.PassContext`: the settings of `hidet.graph.optimize`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ _MMA = {"simt": "ieee", "mma": "tf32", "wmma": "tf32"}
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """How a graph is compiled.
+    """The compile settings of a graph.
 
     Attributes:
-        precision: the type that float32 inputs and constants are converted to; None keeps them.
-        fp32_precision: what products of float32 are computed in, "ieee" or "tf32"; None goes by
-            torch's flags.
-        dump_dir: the folder that gets the program after every pass.
-        profile: where the times of the passes go: a file, True for the standard output, or None.
+        precision: the type that float32 inputs and constants are converted to; None: unchanged.
+        fp32_precision: the precision of float32 matmuls, "ieee" or "tf32"; None: torch's flags.
+        dump_dir: the folder to dump the program after every pass to.
+        profile: the output of the times of the passes: a file, True for stdout, or None.
     """
 
     precision: torch.dtype | None = None
@@ -53,7 +52,7 @@ class GraphSettings:
                 place.fp32_precision = value
 
     def write_times(self, report: CompileTimes) -> None:
-        """Write what compiling has taken to where `profile` says."""
+        """Write the compile times according to `profile`."""
         if isinstance(self.profile, Path):
             self.profile.write_text(report.table())
         elif self.profile:
@@ -82,7 +81,7 @@ class PassContext:
 
     @classmethod
     def current(cls) -> PassContext:
-        """Return the innermost context, or one of defaults."""
+        """Return the innermost context, or the defaults."""
         return _CURRENT.get() or cls()
 
     def set_precision(self, dtype: str | None = None) -> Self:
@@ -94,7 +93,7 @@ class PassContext:
         return self._set("precision", _choice("precision", _HALF, dtype))
 
     def set_reduce_precision(self, dtype: str | None = None) -> Self:
-        """Say what sums are kept in: float32, for halves too; nothing else is there.
+        """Set the accumulation type; only float32 is supported.
 
         Raises:
             OptionError: it is neither float32 nor None.
@@ -103,7 +102,7 @@ class PassContext:
         return self
 
     def set_mma(self, mma: str) -> Self:
-        """Compute products of float32 as they are ("simt"), or on tensor cores, in TF32 ("mma").
+        """Compute float32 matmuls in float32 ("simt"), or in TF32 on tensor cores ("mma").
 
         Raises:
             OptionError: it is neither, nor "wmma".
@@ -125,11 +124,11 @@ class PassContext:
         return self._set("profile", print_stdout if log_file is None else Path(log_file))
 
     def reduce_cuda_compile_mem(self, enable: bool | None = None) -> Self:
-        """Do nothing: weights stay where they are while a graph is compiled."""
+        """Do nothing: compilation does not copy weights."""
         return self
 
     def add_quantize_rules(self, patterns: object) -> Self:
-        """Warn: there is no quantisation."""
+        """Warn that quantization is not supported."""
         warnings.warn("rules of quantisation have no effect", RuntimeWarning, stacklevel=2)
         return self
 
@@ -142,7 +141,7 @@ _CURRENT: ContextVar[PassContext | None] = ContextVar("hidet.graph.PassContext",
 
 
 def _choice(what: str, table: dict[Any, Any], value: object) -> Any:
-    """Return what a value stands for."""
+    """Normalize the value of a setting."""
     if value not in table:
         names = ", ".join(map(str, table))
         raise OptionError(f"{what} cannot be {value!r}", hint=f"it takes {names}")

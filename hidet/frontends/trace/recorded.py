@@ -1,4 +1,4 @@
-"""What has been recorded between some symbols and others: operators in the order of their use."""
+"""Recorded operators between symbols, in topological order."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hidet.frontends.trace.sizes import Sizes, has_names, printable
 
 @dataclass(frozen=True)
 class Recorded:
-    """A part of what has been recorded.
+    """A recorded graph.
 
     Attributes:
-        inputs: the symbols that it begins with.
-        outputs: the tensors that it ends with.
-        nodes: the operators, each after those whose results it takes.
-        constants: the tensors with elements that operators take, and that are returned.
+        inputs: the input symbols.
+        outputs: the output tensors.
+        nodes: the operators in topological order.
+        constants: the concrete tensors that operators take, or that are returned.
     """
 
     inputs: list[Any]
@@ -35,17 +35,16 @@ class Recorded:
 
     @staticmethod
     def between(outputs: Sequence[Traced], inputs: Sequence[Traced] | None) -> Recorded:
-        """Return what leads to some tensors, from given symbols, or from all that are found.
+        """Return the graph that computes tensors from these inputs, or from all that they need.
 
         Raises:
-            HidetError: a symbol is needed that is not among the inputs.
+            HidetError: the outputs depend on a symbol that is not an input.
         """
         known = {id(tensor) for tensor in inputs or ()}
         found: list[Traced] = []
         nodes: dict[int, Operator] = {}
         constants: dict[int, Traced] = {}
-        # Depth first, without recursion: graphs are deeper than Python's stack. An operator comes
-        # back to the top of the stack when all that it takes is done.
+        # Depth-first search without recursion, since graphs may be deeper than Python's stack.
         stack: list[Traced | Operator] = list(reversed(outputs))
         while stack:
             top = stack.pop()
@@ -69,7 +68,7 @@ class Recorded:
 
     @property
     def tensors(self) -> list[Any]:
-        """The inputs, and the constants after them."""
+        """The inputs, then the constants."""
         return [*self.inputs, *self.constants]
 
     @property
@@ -79,7 +78,7 @@ class Recorded:
         return type(found)
 
     def replay(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        """Return the outputs for tensors of torch in the place of inputs and constants."""
+        """Evaluate the graph on torch tensors in place of inputs and constants."""
         values = {id(t): value for t, value in zip(self.tensors, tensors, strict=True)}
         for node in self.nodes:
             if node.where is not None:
@@ -95,11 +94,11 @@ class Recorded:
         return any(has_names(tensor.example) for tensor in self.inputs)
 
     def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> list[Any]:
-        """Return the outputs for other symbols in the place of the inputs.
+        """Record the graph again with other symbols in place of the inputs.
 
         Args:
             inputs: the symbols.
-            sizes: the numbers of the named sizes; none where they keep their names.
+            sizes: the numbers of the named sizes; they keep their names by default.
         """
         values: dict[int, Traced] = {id(t): t for t in self.constants}
         values |= zip(map(id, self.inputs), inputs, strict=True)

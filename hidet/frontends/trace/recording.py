@@ -1,8 +1,8 @@
-"""Calls of operators: what they are made of, and what becomes of them.
+"""Calls of operators, which run eagerly or are recorded.
 
-`operator` makes an operator of a function of torch's tensors. Called with tensors that have
-elements, it compiles the function for their shapes and types, once, and runs it. Called with a
-symbol among them, it notes the call in the symbols that it gives.
+`operator` makes an operator of a function of torch tensors. Called with concrete tensors, it
+compiles the function once per shapes and types, and runs it. Called with a symbol, it records the
+call in the symbols that it returns.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from hidet.frontends.trace.tracing import (
 
 _OWN_FILES = str(Path(hidet.__file__).parent)
 _KEPT_PROGRAMS = 4096
-"""So many programs of single operators stay in memory; others come out of the cache on disk."""
+"""The number of programs of single operators to keep in memory; others are in the cache."""
 
 
 class Traced(HoldsTensor):
-    """A tensor that knows how it has been computed.
+    """A tensor with its producer.
 
     Args:
-        data: the tensor of torch; one without elements makes a symbol.
-        trace: the operator that gives it, and the number of its result; only symbols have one.
+        data: the torch tensor; a fake one makes a symbol.
+        trace: the producer of a symbol, and the number of its result.
     """
 
     __slots__ = ("trace",)
@@ -51,7 +51,7 @@ class Traced(HoldsTensor):
         self.trace = trace
 
     def torch(self) -> torch.Tensor:
-        """Return the tensor of torch, in the same memory.
+        """Return the torch tensor, which shares the memory.
 
         Raises:
             HidetError: it is a symbol.
@@ -64,12 +64,12 @@ class Traced(HoldsTensor):
         return self._data
 
     def is_symbolic(self) -> bool:
-        """Return whether it has no elements, but stands for any."""
+        """Return whether the tensor is a symbol, without data."""
         return not has_elements(self._data)
 
     @property
     def example(self) -> torch.Tensor:
-        """The tensor of torch, also where it has no elements."""
+        """The torch tensor, which is fake for symbols."""
         return self._data
 
 
@@ -79,15 +79,15 @@ class Operator:
 
     Args:
         name: the name of the operator, as graphs print it.
-        function: what it computes, on tensors of torch.
+        function: the function of torch tensors.
         arguments: the arguments, by the names of the operator's parameters.
-        positional: the arguments as the function takes them by position.
-        keywords: those that it takes by name.
+        positional: the positional arguments of the function.
+        keywords: its keyword arguments.
 
     Attributes:
         inputs: the tensors among the arguments.
-        attributes: the arguments in which there is no tensor.
-        outputs: the symbols that it gives; none, where it has been run at once.
+        attributes: the arguments without tensors.
+        outputs: the result symbols; none if it has run eagerly.
         where: the file and the line of the call.
     """
 
@@ -118,7 +118,7 @@ class Operator:
         """Return the results: tensors, or symbols where an input is one.
 
         Raises:
-            HidetError: the operator does not take such arguments.
+            HidetError: the arguments are invalid.
         """
         if not self.inputs:
             raise HidetError(f"{self.name} needs a tensor, got {self.leaves}")
@@ -131,7 +131,7 @@ class Operator:
         return tree_unflatten(map(self._tensor_class, results), tree)
 
     def symbolic_run(self) -> Any:
-        """Return symbols for the results, which know this call."""
+        """Return symbols for the results, whose producer is this call."""
         self.where = _caller()
         specs = [Spec.of(tensor.example) for tensor in self.inputs]
         sizes = [size for spec in specs for size in (*spec.shape, *spec.strides)]
@@ -143,7 +143,7 @@ class Operator:
         return tree_unflatten(self.outputs, tree)
 
     def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> Any:
-        """Return what the operator gives for other inputs, and numbers for its named sizes."""
+        """Return the results for other inputs, with numbers for its named sizes."""
         again = iter(inputs)
         leaves = [next(again) if isinstance(leaf, Traced) else leaf for leaf in self.leaves]
         attributes = self.attributes
@@ -154,7 +154,7 @@ class Operator:
         return Operator(self.name, self.function, attributes, positional, keywords).run()
 
     def apply(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """Return what the function gives for these tensors of torch in the place of the inputs."""
+        """Return the results of the function for torch tensors in place of the inputs."""
         return _apply(self.function, self._tree, self.leaves, tensors)
 
     @property
@@ -221,11 +221,11 @@ def _caller() -> tuple[str, int] | None:
 
 P = ParamSpec("P")
 T: TypeAlias = torch.Tensor
-"""What functions that are made operators take and give."""
+"""What functions that are made operators take and return."""
 
 
 def operator(function: Callable[P, Any]) -> Callable[..., Any]:
-    """Return a function of torch's tensors as an operator, with the same signature."""
+    """Make an operator of a function of torch tensors, with the same signature."""
     signature = inspect.signature(function)
     name = "".join(part.capitalize() for part in function.__name__.split("_"))
 
@@ -241,12 +241,12 @@ def operator(function: Callable[P, Any]) -> Callable[..., Any]:
 def unary(
     function: Callable[[torch.Tensor], torch.Tensor], what: str, name: str | None = None
 ) -> Callable[..., Any]:
-    """Return a function of each element of a tensor as an operator.
+    """Make an operator of an elementwise torch function of one tensor.
 
     Args:
         function: torch's function.
-        what: what it gives.
-        name: the name of the operator, unless it is torch's.
+        what: its result, for the docstring.
+        name: the name of the operator; torch's by default.
     """
 
     def call(x: torch.Tensor) -> torch.Tensor:
@@ -258,7 +258,7 @@ def unary(
 def binary(
     function: Callable[..., torch.Tensor], what: str, name: str | None = None
 ) -> Callable[..., Any]:
-    """Return a function of two elements, which broadcast, as an operator; see `unary`."""
+    """Make an operator of an elementwise torch function of two tensors; see `unary`."""
 
     def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return function(x, y)

@@ -1,4 +1,4 @@
-"""From a function of torch's tensors to a program of ATen operators, and on to one that runs."""
+"""Traces functions of torch tensors to programs, and compiles them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,19 @@ if TYPE_CHECKING:
 
 
 def example_of(spec: Spec) -> torch.Tensor:
-    """Return a tensor of a spec without elements."""
+    """Return a fake tensor of a spec."""
     with example_mode():
         return spec.empty()
 
 
 @cache
 def example_mode() -> FakeTensorMode:
-    """Return the mode in which torch computes shapes and types, and no elements.
-
-    There is one: torch refuses to mix tensors of several.
-    """
+    """Return the fake tensor mode; there is only one, as torch does not mix tensors of several."""
     return FakeTensorMode()
 
 
 def has_elements(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is more than an example."""
+    """Return whether a tensor is not fake."""
     return not isinstance(tensor, FakeTensor)
 
 
@@ -44,23 +41,23 @@ def import_function(
     """Return the program of the graph dialect for a function.
 
     Args:
-        function: takes so many tensors, and gives a list of tensors.
+        function: takes tensors like the examples, and returns a list of tensors.
         examples: tensors of `example_mode`.
-        static: the numbers of those that are constants.
+        static: the numbers of the constants.
 
     Raises:
-        HidetError: the function runs an operator that is not compiled, or mixes devices.
+        HidetError: the function uses an unsupported operator, or mixes devices.
     """
-    # What tensors do without, until an operator is called.
+    # Imported lazily, since tensors without operators do not need them.
     from torch._decomp.decompositions import native_batch_norm_decomposition
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.traceback import preserve_node_meta
 
+    from hidet.frontends.torch.compiling import compiling
     from hidet.frontends.torch.decompositions import decompositions
-    from hidet.frontends.torch.late import compiling
-    from hidet.frontends.torch.whole import import_whole
+    from hidet.frontends.torch.importer import import_whole
 
-    # AOTAutograd has this rule elsewhere.
+    # AOTAutograd applies this decomposition itself.
     batch_norm = {torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition}
     table = {**decompositions(), **batch_norm}
     with (
@@ -71,12 +68,12 @@ def import_function(
     ):
         traced: Any = make_fx(function, decomposition_table=table)
         aten = traced(*examples)
-    aten.graph.eliminate_dead_code()  # such as memory that norms set aside for their gradient
+    aten.graph.eliminate_dead_code()  # such as statistics of norms for their gradient
     return import_whole(aten, static, "compute it with torch, on x.torch()")
 
 
 def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProgram:
-    """Return what runs a program; it is called with the list of the tensors of the function."""
+    """Compile a program, which takes the list of the function's tensors."""
     from hidet.frontends.torch.program import CompiledProgram
     from hidet.frontends.torch.settings import Settings
 
@@ -84,7 +81,7 @@ def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProg
 
 
 def precisions() -> tuple[str, str]:
-    """Return what torch's flags permit for products and convolutions: "ieee" or "tf32"."""
+    """Return torch's precision of matmuls and convolutions: "ieee" or "tf32"."""
     from hidet.frontends.torch.operators.emitter import fp32_precision
 
     return fp32_precision("matmul"), fp32_precision("conv")

@@ -1,8 +1,7 @@
-"""Measures when each launch of a graph begins and ends, while the graph runs as a whole.
+"""Measures the start and end of each launch while the graph runs as a whole.
 
-On a GPU, torch's profiler notes each kernel of the CUDA Graph (CUPTI's activities of kernels), so
-that launches overlap as ever. On the CPU they run one after the other, and a clock is read around
-each.
+On a GPU, torch's profiler records the kernels of the CUDA Graph (CUPTI kernel activities), so that
+launches overlap as usual. On the CPU they run sequentially, and are timed individually.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from hidet.runtime.plan import Launch, Plan
 
 WARM_UP = 5
-"""So many runs come first and are not measured: they write addresses, and wake the device up."""
+"""The number of warm-up runs, which write addresses and raise the clock."""
 
 
 def profile_of(
@@ -31,7 +30,7 @@ def profile_of(
     constants: Sequence[torch.Tensor],
     runs: int,
 ) -> Profile:
-    """Run a graph so many times, and return its profile.
+    """Return the profile of a graph over a number of runs.
 
     Raises:
         HidetError: nothing was measured, or not each launch of the graph.
@@ -44,10 +43,10 @@ def profile_of(
     if isinstance(executor, CpuExecutor):
         spans = [executor.timed(inputs, constants) for _ in range(runs)]
         if any(len(run) != len(executor.plan.forward) for run in spans):
-            raise HidetError("others have called the graph while it was measured")
+            raise HidetError("the graph was called by another thread while it was measured")
         return Profile.of(executor.plan, "the CPU", spans)
     events = _kernels(executor, lambda: executor.run(inputs, constants), runs + 1)
-    # The first run finds the profiler's own buffers to be made.
+    # In the first run, the profiler allocates its buffers.
     placed = [_place(executor.plan, events[n + 1]) for n in range(runs)]
     alike = sorted({number for _, numbers in placed for number in numbers})
     device = torch.cuda.get_device_name(executor.device)
@@ -62,10 +61,9 @@ class _Event(NamedTuple):
 
 
 def _kernels(executor: Executor, run: Callable[[], object], runs: int) -> list[list[_Event]]:
-    """Return the kernels of each run on a GPU, in the order in which they began.
+    """Return the kernels of each run on a GPU, in the order of their start.
 
-    A run does not begin before the one ahead of it is over, since CUDA orders the launches of one
-    executable graph.
+    Runs do not overlap, since CUDA orders the launches of one executable graph.
     """
     from torch.profiler import ProfilerActivity, profile
 
@@ -77,7 +75,10 @@ def _kernels(executor: Executor, run: Callable[[], object], runs: int) -> list[l
     plan = executor.plan
     names = {plan.kernels[launch.kernel].symbol for launch in plan.forward}
     found = [
-        _Event(each.name, Span(*map(_nanoseconds, (each.time_range.start, each.time_range.end))))
+        # In microseconds with three digits.
+        _Event(
+            each.name, Span(*(round(t * 1e3) for t in (each.time_range.start, each.time_range.end)))
+        )
         for each in cast("Sequence[Any]", profiler.events() or ())
         if each.name in names
     ]
@@ -85,25 +86,20 @@ def _kernels(executor: Executor, run: Callable[[], object], runs: int) -> list[l
     count = len(plan.forward)
     if len(found) != count * runs:
         raise HidetError(
-            f"torch.profiler has seen {len(found)} kernels in {runs} runs of {count} launches",
+            f"torch.profiler recorded {len(found)} kernels in {runs} runs of {count} launches",
             hint="nothing else may use the profiler, CUPTI, or kernels of these names meanwhile",
         )
     return [found[start : start + count] for start in range(0, len(found), count)]
 
 
-def _nanoseconds(microseconds: float) -> int:
-    """Return a time as the GPU has told it; the profiler gives three digits of it."""
-    return round(microseconds * 1e3)
-
-
 def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
-    """Return which kernel of a run each launch was, and launches that could be each other.
+    """Match the kernels of a run to launches; also return launches that are ambiguous.
 
-    A launch has the name of its kernel, and begins after those that it waits for have begun, as a
-    rule after they are over.
+    A launch has the name of its kernel, and begins after its dependencies have begun, usually after
+    they have ended.
 
     Raises:
-        HidetError: there is no such order.
+        HidetError: there is no such matching.
     """
     waiting: dict[str, list[int]] = {}
     for number, launch in enumerate(plan.forward):
@@ -114,7 +110,7 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
         begun = [n for n in waiting[name] if placed.keys() >= {*plan.forward[n].dependencies}]
         ready = [n for n in begun if _is_ready(plan.forward[n], span, placed)] or begun
         if not ready:
-            raise HidetError(f"torch.profiler has seen kernel '{name}' ahead of its time")
+            raise HidetError(f"torch.profiler recorded kernel '{name}' before its dependencies")
         if len(ready) > 1:
             alike.update(ready)
         placed[ready[0]] = span
@@ -123,7 +119,7 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
 
 
 def _is_ready(launch: Launch, span: Span, placed: Mapping[int, Span]) -> bool:
-    """Return whether all is over that has to be for a launch to begin."""
+    """Return whether a launch that begins at `span` may depend on what has ended before."""
     return launch.edges == "programmatic" or all(
         placed[number].end <= span.start for number in launch.dependencies
     )

@@ -1,7 +1,4 @@
-"""A profile as a page: a timeline and the table, in one file of HTML without anything from outside.
-
-The template escapes all text, whatever models and kernels are called.
-"""
+"""Renders a profile as a self-contained HTML page with a timeline and the table."""
 
 from collections.abc import Iterator
 from math import log10
@@ -14,22 +11,21 @@ from hidet.runtime.profile.profile import LaunchTimes, Profile
 from hidet.runtime.profile.table import HEADINGS, limit_of, notes, rows_of, summary
 
 TEMPLATE = Path(__file__).parent / "page.html.jinja"
-"""What the page is made of."""
 
 TICKS = 10
-"""About so many times are written along the timeline."""
+"""The approximate number of labels along the timeline."""
 
 
 class Bar(NamedTuple):
-    """A launch in the timeline; places are percents of its width.
+    """A launch in the timeline; positions are percents of its width.
 
     Attributes:
-        number: which launch.
-        lane: the line that it is drawn in; those that overlap are in several.
+        number: the number of the launch.
+        lane: the line that it is drawn in; overlapping launches are in different lanes.
         start: where it begins.
-        width: how long it is.
-        early: the percents of the bar itself that are ahead of the end of what it waits for.
-        limit: what its roofline is of, "" where that is not known.
+        width: its length.
+        early: the percentage of the bar before the end of its dependencies.
+        limit: the limit of its roofline, "" if unknown.
     """
 
     number: int
@@ -41,7 +37,7 @@ class Bar(NamedTuple):
 
 
 def page(profile: Profile, title: str) -> str:
-    """Return the page of a profile."""
+    """Return the HTML page of a profile."""
     bars = list(_bars(profile))
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -58,7 +54,7 @@ def page(profile: Profile, title: str) -> str:
 
 
 def _bars(profile: Profile) -> Iterator[Bar]:
-    """Give the bars of the launches, in their order; each in the first lane that is free."""
+    """Yield the bars of the launches in order, each in the first free lane."""
     scale = 100 / _end(profile)
     lanes: list[float] = []
     placed: dict[int, int] = {}
@@ -78,14 +74,14 @@ def _bars(profile: Profile) -> Iterator[Bar]:
 
 
 def _early(launch: LaunchTimes) -> float:
-    """Return the percents of a launch that are ahead of the end of what it waits for."""
+    """Return the percentage of a launch before the end of its dependencies."""
     whole = launch.end - launch.start
     ahead = max(0.0, -(launch.wait or 0.0))
     return 100 * min(1.0, ahead / whole) if whole > 0 else 0.0
 
 
 def _ticks(profile: Profile) -> Iterator[tuple[float, str]]:
-    """Give places along the timeline in percents, and their microseconds."""
+    """Yield positions along the timeline in percents, and their labels in microseconds."""
     end = _end(profile)
     rough = end / TICKS
     power = 10.0 ** int(log10(rough) // 1)
@@ -95,5 +91,5 @@ def _ticks(profile: Profile) -> Iterator[tuple[float, str]]:
 
 
 def _end(profile: Profile) -> float:
-    """Return the microseconds that the timeline shows."""
+    """Return the end of the timeline in microseconds."""
     return max(*(launch.end for launch in profile.launches), 1e-3)

@@ -1,4 +1,4 @@
-"""The profile of a compiled graph: medians over runs, beside what each launch has to do."""
+"""The profile of a compiled graph: the median times and the work of each launch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import median
 
 from hidet.arch.chips import Arch
 from hidet.arch.roofline import Work
-from hidet.runtime.plan import Launch, Plan
+from hidet.runtime.plan import Plan
 from hidet.runtime.specs import Span
 
 
@@ -20,14 +20,14 @@ class LaunchTimes:
     Attributes:
         number: its position in the plan.
         name: the name of its kernel.
-        start: from the start of the graph's first launch to its own.
-        end: the same to its end.
-        time: from when it could work, its start or the end of all that it waits for, to its end.
-        wait: from the end of all that it waits for to its start, less than 0 where it has begun
-            ahead of that; None where it waits for nothing.
-        work: what it has to do, where that is known.
-        floor: the time of its roofline, where that is known.
-        after: the launches that it waits for.
+        start: its start, from the start of the graph's first launch.
+        end: its end, likewise.
+        time: from its start, or the end of all dependencies if later, to its end.
+        wait: from the end of all dependencies to its start, negative if it begins earlier; None
+            without dependencies.
+        work: its work, if known.
+        floor: the time of its roofline, if known.
+        after: its dependencies.
         edges: the kind of these dependencies; see `Launch`.
     """
 
@@ -44,7 +44,7 @@ class LaunchTimes:
 
     @property
     def share(self) -> float | None:
-        """The time of the roofline as a part of `time`."""
+        """The time of the roofline relative to `time`."""
         return None if self.floor is None or self.time <= 0 else self.floor / self.time
 
 
@@ -53,12 +53,12 @@ class Profile:
     """The launches of a compiled graph with their times; `str()` of it is a table.
 
     Attributes:
-        device: what it ran on, as a person calls it.
-        arch: the machine whose rates the rooflines are of.
-        runs: over how many runs the times are medians.
+        device: the name of the device.
+        arch: the architecture of the rooflines.
+        runs: the number of runs over which the times are medians.
         span: the microseconds from the start of the first launch to the end of the last.
         launches: the launches, in the order of the plan.
-        alike: launches of one kernel that ran side by side: whose times are whose is not known.
+        alike: concurrent launches of one kernel, whose times may be swapped.
     """
 
     device: str
@@ -76,7 +76,7 @@ class Profile:
         runs: Sequence[Sequence[Span]],
         alike: Sequence[int] = (),
     ) -> Profile:
-        """Return the profile of a plan from when each of its launches ran, in each run."""
+        """Return the profile of a plan from the spans of its launches in each run."""
         arch = Arch.parse(plan.target)
         whole = median(max(s.end for s in run) - min(s.start for s in run) for run in runs)
         launches = [_times(plan, number, runs, arch) for number in range(len(plan.forward))]
@@ -88,13 +88,13 @@ class Profile:
         return table(self)
 
     def html(self, title: str = "hidet profile") -> str:
-        """Return a page with a timeline and the table, which needs no other file."""
+        """Return a self-contained HTML page with a timeline and the table."""
         from hidet.runtime.profile.page import page
 
         return page(self, title)
 
     def save(self, file: str | Path, title: str = "") -> None:
-        """Write the page to a file, whose name is its title where none is given.
+        """Write the page to a file, whose name is the default title.
 
         Raises:
             OSError: it cannot be written.
@@ -108,7 +108,7 @@ def _times(plan: Plan, number: int, runs: Sequence[Sequence[Span]], arch: Arch) 
     kernel = plan.kernels[launch.kernel]
     starts = [min(span.start for span in run) for run in runs]
     own = [run[number] for run in runs]
-    ready = [_ready(launch, run) for run in runs]
+    ready = [max((run[n].end for n in launch.dependencies), default=None) for run in runs]
     waits = [span.start - end for span, end in zip(own, ready, strict=True) if end is not None]
     times = [s.end - max(s.start, e or s.start) for s, e in zip(own, ready, strict=True)]
     return LaunchTimes(
@@ -123,8 +123,3 @@ def _times(plan: Plan, number: int, runs: Sequence[Sequence[Span]], arch: Arch) 
         after=launch.dependencies,
         edges=launch.edges,
     )
-
-
-def _ready(launch: Launch, run: Sequence[Span]) -> int | None:
-    """Return when all that a launch waits for was over; None where it waits for nothing."""
-    return max((run[number].end for number in launch.dependencies), default=None)

@@ -1,4 +1,4 @@
-"""A profile as text: a line for each launch, and what the columns mean."""
+"""Formats a profile as a table, with notes about the columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 from hidet.runtime.profile.profile import LaunchTimes, Profile
 
 UNKNOWN = "-"
-"""What stands for that which is not known."""
+"""The cell of an unknown value."""
 
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 
 
 class Row(NamedTuple):
-    """What a table says of a launch; times are microseconds."""
+    """The cells of a launch; times are microseconds."""
 
     number: str
     kernel: str
@@ -35,12 +35,12 @@ _TO_THE_LEFT = ("kernel", "limit", "after")
 
 
 def rows_of(profile: Profile) -> list[Row]:
-    """Return what there is to say of each launch."""
+    """Return the row of each launch."""
     return [_row(profile, launch) for launch in profile.launches]
 
 
 def table(profile: Profile) -> str:
-    """Return a profile as a table, with a line ahead of it that sums up, and notes behind it."""
+    """Return a profile as a table, with a summary before and notes after it."""
     rows = [HEADINGS, *rows_of(profile)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
@@ -48,7 +48,7 @@ def table(profile: Profile) -> str:
 
 
 def summary(profile: Profile) -> str:
-    """Return what sums a profile up, as a sentence."""
+    """Return a summary of a profile, in one line."""
     busy = sum(launch.time for launch in profile.launches)
     count = len(profile.launches)
     return (
@@ -59,27 +59,27 @@ def summary(profile: Profile) -> str:
 
 
 def notes(profile: Profile) -> Iterator[str]:
-    """Give what has to be known to read the columns."""
+    """Yield notes about the columns."""
     arch = profile.arch
-    yield "time: us from when a launch could work to its end"
-    yield "wait: us from the end of what it waits for to its start; below 0 it begins ahead of that"
+    yield "time: us from the start, or the end of all dependencies if later, to the end"
+    yield "wait: us from the end of the dependencies to the start; negative if it begins earlier"
     if any(launch.edges == "programmatic" for launch in profile.launches):
-        yield "programmatic: the kernel may begin ahead of that, and waits itself"
-    yield "flops: of products of matrices; bytes: of all that is read and written, each once"
+        yield "programmatic: the kernel may begin earlier, and synchronizes itself"
+    yield "flops: of matmuls; bytes: of all that is read and written, each once"
     if arch.is_cpu:
-        yield "share: not known on a CPU"
+        yield "share: unknown on a CPU"
     else:
         yield (
-            "share: the time of the roofline as a part of the time, at the rates of the largest "
+            "share: the time of the roofline relative to the time, at the rates of the largest "
             f"{arch.name}, {arch.bandwidth / 1e9:.0f} GB/s"
         )
     if any((launch.share or 0) > 1 for launch in profile.launches):
-        yield "more than 100%: what lies in the L2 cache comes faster than from memory"
+        yield "more than 100%: data in the L2 cache is read faster than from memory"
     if any(launch.work is None or launch.work.moved is None for launch in profile.launches):
-        yield f"{UNKNOWN}: not known: what is read depends on data, or a script wrote the kernel"
+        yield f"{UNKNOWN}: unknown: accesses depend on data, or a script wrote the kernel"
     if profile.alike:
         numbers = ", ".join(map(str, profile.alike))
-        yield f"side by side and of equal kernels, so any may have the times of another: {numbers}"
+        yield f"equal kernels that ran concurrently, whose times may be swapped: {numbers}"
 
 
 def _line(row: Row, widths: Sequence[int]) -> str:
@@ -109,20 +109,20 @@ def _row(profile: Profile, launch: LaunchTimes) -> Row:
 
 
 def limit_of(profile: Profile, launch: LaunchTimes) -> str:
-    """Return what the roofline of a launch is of, "" where that is not known."""
+    """Return what bounds the roofline of a launch, "" if unknown."""
     if launch.work is None or launch.floor is None:
         return ""
     return "flops" if launch.work.is_bound_by_products(profile.arch) else "bytes"
 
 
 def _after(launch: LaunchTimes) -> str:
-    """Return what a launch waits for."""
+    """Return the dependencies of a launch."""
     numbers = ", ".join(map(str, launch.after))
     return f"{numbers} programmatic" if launch.edges == "programmatic" else numbers
 
 
 def _amount(number: int) -> str:
-    """Return a number with three digits and the prefix of its unit."""
+    """Format a number with three digits and a unit prefix."""
     power = 0
     while number / 1000**power >= 999.5:  # which three digits would round to 1000
         power += 1

@@ -1,7 +1,6 @@
-"""`hidet new`: the files of a pass, an operation or the like, which pass all tests at once.
+"""`hidet new`: writes the files of a new pass, operation or the like, which pass all tests.
 
-What is written works, on an example that its author replaces. The texts of the files stand beside
-this module, with `$name` and the like to be filled in.
+They implement an example for the author to replace. The templates of the files are in this folder.
 """
 
 import re
@@ -16,16 +15,16 @@ from hidet.tools.new.tree import Tree, fill
 from hidet.universe import DIALECTS, PASSES
 
 STAGES = ("graph", "compute", "task", "cuda", "host")
-"""The folders of `hidet/lowering/` in which passes stand."""
+"""The folders of passes in `hidet/lowering/`."""
 
 
 def _title(name: str) -> str:
-    """Return a name in the form of classes: `fold-casts` is FoldCasts."""
+    """Return the name of a class: FoldCasts for `fold-casts`."""
     return "".join(word.capitalize() for word in re.split("[-_]", name))
 
 
 def _check_name(name: str, form: str, example: str) -> None:
-    """Raise an error unless a name is of the form that names of its kind have."""
+    """Raise an error unless a name matches the pattern of its kind."""
     if not re.fullmatch(form, name):
         raise HidetError(f"'{name}' is no name here", hint=f"a name looks like {example}")
 
@@ -36,7 +35,7 @@ def _note(tree: Tree, text: str) -> str:
 
 
 def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
-    """Write a pass, its line in the registry, its lit test and its note."""
+    """Write a pass, its entry in the registry, its lit test and its changelog entry."""
     _check_name(name, "[a-z][a-z0-9]*(-[a-z0-9]+)*", "'fold-casts'")
     if name in PASSES:
         raise HidetError(f"there is a pass '{name}' already", where=PASSES[name])
@@ -53,11 +52,11 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
 
 
 def new_op(tree: Tree, name: str) -> list[str]:
-    """Write an operation, which its dialect finds by itself, its lit tests and its note.
+    """Write an operation, its lit tests and its changelog entry.
 
     Args:
         tree: the checkout.
-        name: the name with that of the dialect, such as `task.copy`.
+        name: the name with the dialect, such as `task.copy`.
     """
     _check_name(name, "[a-z]+[.][a-z][a-z0-9]*(_[a-z0-9]+)*", "'task.copy'")
     dialect, op = name.split(".")
@@ -76,13 +75,13 @@ def new_op(tree: Tree, name: str) -> list[str]:
 
 
 def _join(operands: tuple[str, ...], form: str) -> str:
-    """Return operands, each in a form, with commas between them."""
+    """Return operands, each formatted, separated by commas."""
     return ", ".join(form.format(operand) for operand in operands)
 
 
 @dataclass(frozen=True)
 class _Family:
-    """The functions of the elements of so many tensors, in a module of the dialect `graph`."""
+    """The elementwise operators of a number of tensors, in a module of the dialect `graph`."""
 
     module: str
     base: str
@@ -102,17 +101,17 @@ _FAMILIES = {
 
 
 def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str]:
-    """Write an operator on the elements of tensors of floats, its lit test and its note.
+    """Write an elementwise operator on float tensors, its lit test and its changelog entry.
 
-    What PyTorch calls by the same name is translated to it. Where there is a scalar function of
-    its name, the operator applies that; else it gets a rule for its author to write.
+    The ATen operator of this name is translated to it. It applies the scalar function of this name,
+    if there is one; else it gets a rule for its author to write.
 
     Args:
         tree: the checkout.
         name: the name of the ATen operator, such as `hypot`.
-        operands: how many tensors it takes; by default as many as the scalar function, or one.
+        operands: the number of tensors; by default that of the scalar function, or one.
     """
-    from hidet.frontends.torch.operators.emitter import overloads_of  # loads torch
+    from hidet.frontends.torch.operators.emitter import overloads_of  # imports torch
 
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'hypot'")
     scalar = scalar_named(name)
@@ -153,10 +152,10 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
 
 
 def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[str]:
-    """Write a function of floats, for scripts and for operators, its lit test and its note.
+    """Write a scalar function of floats, its lit test and its changelog entry.
 
-    That is a row of the table of scalar functions, what it means in Python, its body in the device
-    header, which the GPU and the CPU share; `hidet.lang.math` shows it.
+    This is a row in the table of scalar functions, with its semantics in Python, and its body in
+    the device header, which the GPU and the CPU share. `hidet.lang.math` exports it.
     """
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'fdim'")
     if name in FUNCTIONS or name in MATH_FUNCTIONS:

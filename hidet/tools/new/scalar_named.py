@@ -1,4 +1,4 @@
-"""The functions on scalars that an operator can apply, by the names that C and PyTorch share."""
+"""The scalar functions of operators, by the names that C and PyTorch share."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from hidet.backend.printer.math import EXPRESSIONS
 
 @dataclass(frozen=True)
 class ScalarFunction:
-    """A function of floats that gives one.
+    """A function of floats that returns a float.
 
     Attributes:
-        source: what makes it, in Python: an operation of `math`, or a call of the library.
-        text: how it begins in the IR.
-        operands: how many numbers it takes.
-        summary: what it gives, in words.
+        source: the Python expression of its factory: an operation of `math`, or a library call.
+        text: the beginning of its text in the IR.
+        operands: the number of operands.
+        summary: a description of its result.
     """
 
     source: str
@@ -27,7 +27,7 @@ class ScalarFunction:
 
 
 def scalar_named(name: str) -> ScalarFunction | None:
-    """Return the function of a name, None where there is none on floats alone."""
+    """Return the function of a name, None if there is none on floats."""
     entry = FLOAT_FUNCTIONS.get(name)
     if entry is not None and {*entry.takes, entry.gives} == {Operand.FLOAT}:
         summary = entry.summary[0].upper() + entry.summary[1:]

@@ -1,4 +1,4 @@
-"""Adding files and entries to a checkout."""
+"""Adds files and entries to a checkout."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,19 +10,16 @@ TEXTS = Path(__file__).parent
 
 
 def fill(text: str, **names: str) -> str:
-    """Return one of the texts beside this module with names filled in."""
+    """Return a template of this folder with names substituted."""
     return Template((TEXTS / f"{text}.txt").read_text()).substitute(names)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A checkout to which files are added; all methods return the path that they have changed.
-
-    Attributes:
-        root: its folder.
+    """A checkout; all methods return the path that they have changed.
 
     Raises:
-        HidetError: the folder is no checkout.
+        HidetError: the folder is not a checkout.
     """
 
     root: Path
@@ -40,7 +37,7 @@ class Tree:
         """Write a new file.
 
         Raises:
-            HidetError: it is there already.
+            HidetError: it exists.
         """
         file = self.root / path
         if file.exists():
@@ -55,7 +52,7 @@ class Tree:
         return path
 
     def insert(self, path: str, line: str, text: str) -> str:
-        """Add text before the first place at which a line begins so.
+        """Add text before the first line that begins with a marker.
 
         Raises:
             HidetError: there is no such line.

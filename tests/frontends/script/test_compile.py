@@ -237,8 +237,8 @@ def test_parts_of_tensors(module, compiled_plan):
     ("changes", "message"),
     [
         ({}, None),
-        ({"factor": "x"}, "its argument 'factor' varies"),
-        ({"_y_slice_dim": 0}, "its argument 'y', which is written, is a part of a tensor"),
+        ({"factor": "x"}, "its argument 'factor' is not constant"),
+        ({"_y_slice_dim": 0}, "it writes a part of a tensor through its argument 'y'"),
     ],
 )
 def test_calls_that_are_refused(module, changes, message):

@@ -17,7 +17,7 @@ from hidet.errors import OptionError
 from hidet.frontends.torch import backend as backend_module
 from hidet.frontends.torch import by_shape
 from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.notices import ManyShapesWarning
+from hidet.frontends.torch.by_shape import ManyShapesWarning
 from hidet.frontends.torch.settings import MODES, OWN_OPTIONS, Settings
 
 

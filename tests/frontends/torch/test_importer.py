@@ -329,7 +329,7 @@ def test_all_problems_are_found():
         (
             lambda x: aten.var.correction(x, [0], correction=0.5),
             [torch.ones(4)],
-            "a correction of 0.5; supported are whole numbers",
+            "a correction of 0.5; supported are integers",
         ),
         (
             lambda x: aten.as_strided(x, [2, 2], [1, 2]),
@@ -341,7 +341,7 @@ def test_all_problems_are_found():
             [torch.ones(1, 1, 2, 2)],
             "attention with dropout",
         ),
-        (lambda x: aten.clamp(x, 0, 1), [torch.ones(2).bool()], "truth values are not clamped"),
+        (lambda x: aten.clamp(x, 0, 1), [torch.ones(2).bool()], "booleans are not clamped"),
         (lambda x: x.view(torch.int32), [torch.ones(2)], "it has no translation"),
     ],
 )

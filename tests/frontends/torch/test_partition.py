@@ -13,7 +13,7 @@ from hidet.dialects import graph
 from hidet.errors import DeviceMismatchError, UnsupportedDtypeError, UnsupportedOperatorError
 from hidet.frontends.torch.aot import compile_aten
 from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.notices import UnsupportedOperatorWarning
+from hidet.frontends.torch.partition import UnsupportedOperatorWarning
 from hidet.frontends.torch.settings import Settings
 
 aten = torch.ops.aten

@@ -382,7 +382,7 @@ def in_parts(x):
 MODELS = {"plain": Residual, "checkpointed": Checkpointed, "in parts": lambda: in_parts}
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontends.torch.notices.UnsupportedOperatorWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontends.torch.partition.UnsupportedOperatorWarning")
 def test_parts_make_their_numbers_themselves(programs):
     """No mask goes from one part to another; what eager torch reads or is returned is computed."""
 
@@ -401,7 +401,7 @@ def test_parts_make_their_numbers_themselves(programs):
     assert not any("xi1>" in kind for program in programs for kind in values(program))
 
 
-@pytest.mark.filterwarnings("ignore::hidet.frontends.torch.notices.UnsupportedOperatorWarning")
+@pytest.mark.filterwarnings("ignore::hidet.frontends.torch.partition.UnsupportedOperatorWarning")
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients_are_those_of_the_numbers_drawn(name, programs):
     """The directional derivative, for one seed, is the difference of two calls with that seed."""

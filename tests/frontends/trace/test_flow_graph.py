@@ -98,7 +98,7 @@ def test_optimized(graph):
         torch.testing.assert_close(each(A).torch(), wanted)
         torch.testing.assert_close(each(A.torch()).torch(), wanted)
     assert optimized(hidet.symbol_like(A)).shape == (2, 2)
-    with pytest.raises(HidetError, match="parts of an optimised graph do not run"):
+    with pytest.raises(HidetError, match="parts of an optimized graph do not run"):
         optimized.nodes[0].function()
 
 
@@ -171,7 +171,7 @@ def test_a_deep_graph():
             "input 0 is .*int32 on",
         ),
         ((torch.zeros(2, 3, device="meta"),), DeviceMismatchError, r"input 0 is .* on meta, but"),
-        ((3,), HidetError, "input 0 is no tensor, but int"),
+        ((3,), HidetError, "input 0 is not a tensor, but int"),
     ],
 )
 def test_inputs_are_checked(graph, given, error, message):

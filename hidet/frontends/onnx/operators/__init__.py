@@ -1,4 +1,4 @@
-"""The rows of the table, by family; importing this enters all of them."""
+"""The rows of the table, by family; importing this module adds all of them."""
 
 from hidet.frontends.onnx.operators import (
     convolution,

@@ -1,4 +1,4 @@
-"""What slides over images: convolutions and pools, with the paddings that ONNX knows."""
+"""Convolutions and pooling, with the padding rules of ONNX."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _MEAN: dict[int, Callable[..., T]] = {1: nn.avg_pool1d, 2: nn.avg_pool2d, 3: nn.
 
 
 def _of_rank(functions: dict[int, Callable[..., Any]], x: T) -> Callable[..., Any]:
-    """Return the function for so many dimensions of space."""
+    """Return the function for a number of spatial dimensions."""
     if x.dim() - 2 not in functions:
         raise UnsupportedOperatorError(f"it slides over {x.dim() - 2} dimensions")
     return functions[x.dim() - 2]
 
 
 class Windows:
-    """Windows that slide over images, as the attributes of a model describe them.
+    """Sliding windows, as defined by the attributes of a node.
 
     Attributes:
         x: the images [n, c, ...].
         kernel: the extents of a window.
-        spans: the elements from the first to the last of a window, holes included.
-        around: what stands before and after each dimension of space.
-        wide: the same, with what a last window takes that only begins inside.
+        spans: the extents including dilation.
+        around: the padding before and after each spatial dimension.
+        wide: the same, extended for a last partial window.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Windows:
         self.wide = self._ceiled() if ceil_mode else self.around
 
     def _around(self, pads: Ints, auto_pad: str) -> list[tuple[int, int]]:
-        """Return what stands around: what the model says, all before and all after, or a rule."""
+        """Return the padding: explicit, all before and all after, or by a rule."""
         rank = len(self.space)
         if auto_pad in ("NOTSET", ""):
             return list(zip(pads[:rank], pads[rank:], strict=True))
@@ -75,31 +75,31 @@ class Windows:
             self.space, self.spans, self.strides, self.around, strict=True
         ):
             count = -(-(size + before + after - span) // stride) + 1
-            if (count - 1) * stride >= size + before:  # it would begin behind the image
+            if (count - 1) * stride >= size + before:  # it would begin after the image
                 count -= 1
             found.append((before, max((count - 1) * stride + span - size - before, after)))
         return found
 
     @property
     def before(self) -> list[int]:
-        """What stands before each dimension."""
+        """The padding before each dimension."""
         return [before for before, _ in self.wide]
 
     @property
     def is_plain(self) -> bool:
-        """Whether torch's pools know such a padding: the same on both sides, half a window."""
+        """Whether torch's pooling supports the padding: symmetric, at most half a window."""
         sizes = zip(self.wide, self.kernel, strict=True)
         return all(b == a and 2 * b <= size for (b, a), size in sizes)
 
 
 def _halved(totals: Sequence[int], upper: bool) -> list[tuple[int, int]]:
-    """Return paddings in halves; of an odd one more stands after, or before."""
+    """Return paddings split in halves; an odd one has more after, or before."""
     halves = [(total // 2, total - total // 2) for total in totals]
     return halves if upper else [(large, small) for small, large in halves]
 
 
 def _padded(x: T, pads: Sequence[tuple[int, int]], value: float = 0.0) -> T:
-    """Return images with a number around them."""
+    """Return images padded with a number."""
     amounts = [amount for pair in reversed(pads) for amount in pair]
     return nn.pad(x, amounts, value=value) if any(amounts) else x
 
@@ -135,7 +135,7 @@ def conv_transpose(
     output_shape: Ints | None = None,
     **windows: Any,
 ) -> T:
-    """Return what a convolution would have made these images of."""
+    """Return a transposed convolution."""
     over = Windows(x, w.shape[2:], auto_pad=auto_pad, **windows)
     more = output_padding or [0] * len(over.space)
     full = _of_rank(_TRANSPOSED, x)(x, w, None, over.strides, 0, 0, group, over.dilations)
@@ -154,7 +154,7 @@ def conv_transpose(
 def max_pool(
     x: T, *, kernel_shape: Ints, storage_order: int = 0, outputs: int, **windows: Any
 ) -> list[T]:
-    """Return the largest elements of windows, and where they are among all elements."""
+    """Return the largest elements of windows, and their linear indices."""
     over, pool = Windows(x, kernel_shape, **windows), _of_rank(_MAX, x)
     if outputs == 1 and over.is_plain and x.is_floating_point():
         return [pool(x, kernel_shape, over.strides, over.before, over.dilations)]
@@ -169,7 +169,7 @@ def max_pool(
 
 
 def _places(x: T, padded: T, places: T, around: list[tuple[int, int]], storage_order: int) -> T:
-    """Return positions in padded images as positions in all of x."""
+    """Convert indices into padded images to linear indices into x."""
     coordinates: list[T] = []
     for size, (before, _) in reversed(list(zip(padded.shape[2:], around, strict=True))):
         coordinates.insert(0, places % size - before)
@@ -185,7 +185,7 @@ def _places(x: T, padded: T, places: T, around: list[tuple[int, int]], storage_o
 
 @row("AveragePool")
 def average_pool(x: T, *, kernel_shape: Ints, count_include_pad: int = 0, **windows: Any) -> T:
-    """Return the means of windows, of what is in the images or also of the zeros around."""
+    """Return the means of windows, including or excluding padding."""
     over, pool = Windows(x, kernel_shape, **windows), _of_rank(_MEAN, x)
     has_holes = over.dilations != over.ones
     if over.is_plain and over.wide == over.around and not has_holes:
@@ -195,7 +195,7 @@ def average_pool(x: T, *, kernel_shape: Ints, count_include_pad: int = 0, **wind
     def total(images: T) -> T:
         if not has_holes:
             return pool(images, kernel_shape, over.strides)
-        each = images.reshape(-1, 1, *images.shape[2:])  # a convolution of each channel
+        each = images.reshape(-1, 1, *images.shape[2:])  # a convolution per channel
         ones = torch.ones([1, 1, *kernel_shape], dtype=x.dtype, device=x.device)
         sums = _of_rank(_CONV, x)(each, ones, None, over.strides, 0, over.dilations)
         return sums.reshape(*images.shape[:2], *sums.shape[2:])
@@ -207,7 +207,7 @@ def average_pool(x: T, *, kernel_shape: Ints, count_include_pad: int = 0, **wind
 
 
 def _over_space(function: Callable[..., T]) -> Callable[[T], T]:
-    """Return a reduction of all dimensions of space, which stay with size 1."""
+    """Return a reduction of all spatial dimensions, which are kept with size 1."""
     return lambda x: function(x, list(range(2, x.dim())), True)
 
 
@@ -217,7 +217,7 @@ row("GlobalMaxPool")(_over_space(torch.amax))
 
 @row("GlobalLpPool")
 def global_lp_pool(x: T, *, p: int = 2) -> T:
-    """Return the p-norm over space."""
+    """Return the p-norm over spatial dimensions."""
     return x.abs().pow(p).sum(list(range(2, x.dim())), keepdim=True).pow(1 / p)
 
 

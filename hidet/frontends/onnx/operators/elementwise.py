@@ -1,4 +1,4 @@
-"""Functions of the elements of tensors, which broadcast."""
+"""Elementwise functions, which broadcast."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def bit_shift(x: T, y: T, *, direction: str) -> T:
 
 @row("Cast")
 def cast(x: T, *, to: int, saturate: int = 1, round_mode: str = "up") -> T:
-    """Return x in another type; `saturate` and `round_mode` are about floats of 8 bits."""
+    """Return x in another type; `saturate` and `round_mode` only affect 8-bit floats."""
     return x.to(dtype_of(to))
 
 
@@ -98,7 +98,7 @@ def cast_like(x: T, target: T, *, saturate: int = 1, round_mode: str = "up") -> 
 
 @row("Clip")
 def clip(x: T, low: T | None = None, high: T | None = None) -> T:
-    """Return x, not below `low` and not above `high`."""
+    """Return x clamped to [low, high]."""
     x = x if low is None else torch.maximum(x, low)
     return x if high is None else torch.minimum(x, high)
 
@@ -113,7 +113,7 @@ def div(x: T, y: T) -> T:
 def dropout(
     x: T, ratio: Number | None = None, training: Number | None = None, *, seed: int = 0
 ) -> list[T]:
-    """Return x, and that nothing has been dropped, as in inference."""
+    """Return x, and a mask of ones, as in inference."""
     if training and ratio != 0:
         raise UnsupportedOperatorError("it only drops nothing, as in inference")
     return [x, torch.ones_like(x, dtype=torch.bool)]
@@ -121,13 +121,13 @@ def dropout(
 
 @row("HardSigmoid")
 def hard_sigmoid(x: T, *, alpha: float = 0.2, beta: float = 0.5) -> T:
-    """Return alpha x + beta between 0 and 1."""
+    """Return alpha x + beta clamped to [0, 1]."""
     return (alpha * x + beta).clamp(0, 1)
 
 
 @row("IsInf")
 def is_inf(x: T, *, detect_negative: int = 1, detect_positive: int = 1) -> T:
-    """Return where x is infinite."""
+    """Return whether x is infinite."""
     signs = [torch.isneginf(x)] * detect_negative + [torch.isposinf(x)] * detect_positive
     return reduce(torch.logical_or, signs, torch.zeros_like(x, dtype=torch.bool))
 

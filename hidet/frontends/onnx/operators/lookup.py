@@ -1,4 +1,4 @@
-"""What is looked up at positions, and written there; quantised numbers."""
+"""Gather and scatter; quantization."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hidet.frontends.onnx.values import dtype_of
 
 
 def _from_front(positions: T, size: int) -> T:
-    """Return positions, those that count from the end as those that count from the front."""
+    """Normalize negative indices."""
     positions = positions.to(torch.int64)
     return torch.where(positions < 0, positions + size, positions)
 
@@ -26,13 +26,13 @@ def gather(x: T, positions: T, *, axis: int = 0) -> T:
 
 @row("GatherElements")
 def gather_elements(x: T, positions: T, *, axis: int = 0) -> T:
-    """Return one element of x for each position along an axis."""
+    """Return one element of x per index along an axis."""
     return torch.gather(x, axis, _from_front(positions, x.shape[axis]))
 
 
 @row("GatherND")
 def gather_nd(x: T, positions: T, *, batch_dims: int = 0) -> T:
-    """Return what x has at positions of its first dimensions."""
+    """Return the elements of x at indices into its first dimensions."""
     batch = x.shape[:batch_dims]
     flat = x.reshape(batch.numel(), *x.shape[batch_dims:])
     places = positions.reshape(batch.numel(), -1, positions.shape[-1])
@@ -50,7 +50,7 @@ _REDUCE = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}
 def scatter_elements(
     x: T, positions: T, updates: T, *, axis: int = 0, reduction: str = "none"
 ) -> T:
-    """Return x with elements written at positions along an axis, or combined with what is there."""
+    """Return x with elements written at indices along an axis, or combined by a reduction."""
     places = _from_front(positions, x.shape[axis])
     if reduction == "none":
         return x.scatter(axis, places, updates)
@@ -59,7 +59,7 @@ def scatter_elements(
 
 @row("ScatterND")
 def scatter_nd(x: T, positions: T, updates: T, *, reduction: str = "none") -> T:
-    """Return x with slices written at positions of its first dimensions, or combined with them."""
+    """Return x with slices written at indices into its first dimensions, or combined."""
     count = positions.shape[-1]
     strides = torch.Size(x.shape[:count])
     place = torch.zeros_like(positions[..., 0], dtype=torch.int64)
@@ -76,7 +76,7 @@ def scatter_nd(x: T, positions: T, updates: T, *, reduction: str = "none") -> T:
 
 @row("OneHot")
 def one_hot(positions: T, depth: Number, values: T, *, axis: int = -1) -> T:
-    """Return the second value at each position along a new axis, the first one elsewhere."""
+    """Return the second value at each index along a new axis, the first one elsewhere."""
     count = int(depth)
     rank = positions.dim() + 1
     sizes = [1] * rank
@@ -89,20 +89,20 @@ def one_hot(positions: T, depth: Number, values: T, *, axis: int = -1) -> T:
 
 @row("Compress")
 def compress(x: T, condition: Ints, *, axis: int | None = None) -> T:
-    """Return what a condition picks along an axis, or out of all elements."""
+    """Return the slices along an axis, or the elements, where a condition is true."""
     places = torch.tensor([n for n, is_taken in enumerate(condition) if is_taken], device=x.device)
     return x.reshape(-1)[places] if axis is None else x.index_select(axis, places)
 
 
 @row("NonZero")
 def nonzero(x: KnownTensor) -> T:
-    """Return the positions of all elements that are not 0, a column for each."""
+    """Return the indices of all nonzero elements, one per column."""
     return torch.nonzero(x).t()
 
 
 @row("ReverseSequence")
 def reverse_sequence(x: T, lengths: T, *, batch_axis: int = 1, time_axis: int = 0) -> T:
-    """Return the first elements along the time backwards, as many as each sample has."""
+    """Return x with the first elements along the time axis reversed, per sample."""
     moved = x.movedim((batch_axis, time_axis), (0, 1))
     times = torch.arange(moved.shape[1], device=x.device)[None, :]
     lengths = lengths[:, None]
@@ -112,7 +112,7 @@ def reverse_sequence(x: T, lengths: T, *, batch_axis: int = 1, time_axis: int = 
 
 
 def _along(values: T, x: T, axis: int, block: int) -> T:
-    """Return numbers for all of x, for each index of an axis, or for blocks of it."""
+    """Broadcast numbers for all of x, per index of an axis, or per block of it."""
     if block:
         return values.repeat_interleave(block, axis).narrow(axis, 0, x.shape[axis])
     if values.dim() != 1:
@@ -148,7 +148,7 @@ def quantize(
     precision: int = 0,
     saturate: int = 1,
 ) -> T:
-    """Return x / scale + zero, rounded, within what the type holds."""
+    """Return x / scale + zero, rounded and saturated."""
     kind = zero.dtype if zero is not None else dtype_of(output_dtype or 2)
     if kind.is_floating_point:
         raise UnsupportedOperatorError(f"it does not quantise to {kind}")
@@ -162,6 +162,6 @@ def quantize(
 def grid_sample(
     x: T, grid: T, *, align_corners: int = 0, mode: str = "linear", padding_mode: str = "zeros"
 ) -> T:
-    """Return images at the places of a grid, in between pixels."""
+    """Return images sampled at a grid, interpolated."""
     names = {"linear": "bilinear", "cubic": "bicubic"}  # since opset 20
     return nn.grid_sample(x, grid, names.get(mode, mode), padding_mode, bool(align_corners))

@@ -21,7 +21,7 @@ def batch_norm(
     training_mode: int = 0,
     spatial: int = 1,
 ) -> list[T]:
-    """Return x with statistics taken out, for each channel; in training also new statistics."""
+    """Return the batch norm of x; in training also the new statistics."""
     if not training_mode:
         return [nn.batch_norm(x, mean, variance, scale, bias, eps=epsilon)]
     axes = [axis for axis in range(x.dim()) if axis != 1]
@@ -35,7 +35,7 @@ def batch_norm(
 
 @row("InstanceNormalization")
 def instance_norm(x: T, scale: T, bias: T, *, epsilon: float = 1e-5) -> T:
-    """Return x with mean 0 and variance 1 in each channel of a sample, scaled and moved."""
+    """Return the instance norm of x."""
     return nn.group_norm(x, x.shape[1], scale, bias, epsilon)
 
 
@@ -50,7 +50,7 @@ def layer_norm(
     stash_type: int = 1,
     outputs: int,
 ) -> list[T]:
-    """Return x with mean 0 and variance 1 behind an axis; also the mean, and 1 / deviation."""
+    """Return the layer norm of x from an axis on; also the mean, and 1 / deviation."""
     axes = list(range(axis % x.dim(), x.dim()))
     shape = x.shape[axes[0] :]
     y = nn.layer_norm(x, shape, scale.expand(shape), bias, epsilon)
@@ -66,8 +66,8 @@ def layer_norm(
 
 @row("RMSNormalization")
 def rms_norm(x: T, scale: T, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> T:
-    """Return x over the root of its mean square behind an axis, scaled."""
-    # What nn.rms_norm falls into on the CPU writes in place, which tracing does not undo.
+    """Return the RMS norm of x from an axis on."""
+    # nn.rms_norm decomposes on the CPU into in-place writes, which tracing does not functionalize.
     wide = x.float() if x.dtype.itemsize < 4 else x
     axes = list(range(axis % x.dim(), x.dim()))
     scaled = wide * torch.rsqrt(wide.square().mean(axes, keepdim=True) + epsilon)
@@ -76,7 +76,7 @@ def rms_norm(x: T, scale: T, *, axis: int = -1, epsilon: float = 1e-5, stash_typ
 
 @row("LpNormalization")
 def lp_normalization(x: T, *, axis: int = -1, p: int = 2) -> T:
-    """Return x over its p-norm along an axis, 0 where that is 0."""
+    """Return x / p-norm along an axis, 0 where that is 0."""
     norm = x.abs().sum(axis, keepdim=True) if p == 1 else (x * x).sum(axis, keepdim=True).sqrt()
     return torch.where(norm == 0, torch.zeros_like(x), x / norm)
 
@@ -85,7 +85,7 @@ def lp_normalization(x: T, *, axis: int = -1, p: int = 2) -> T:
 def local_response_norm(
     x: T, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> T:
-    """Return x over a power of the squares in neighbouring channels."""
+    """Return the local response norm of x, over adjacent channels."""
     around = nn.pad(x * x, [0, 0] * (x.dim() - 2) + [(size - 1) // 2, size // 2])
     squares = sum(around.narrow(1, n, x.shape[1]) for n in range(size))
     return x / (bias + alpha / size * squares) ** beta

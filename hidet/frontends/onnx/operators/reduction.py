@@ -1,4 +1,4 @@
-"""Reductions, scans, and what sorts."""
+"""Reductions, scans, and sorting."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ REDUCTIONS: dict[str, Callable[[T, Ints, bool], T]] = {
     "Sum": _sum,
     "SumSquare": lambda x, axes, keep: _sum(x * x, axes, keep),
 }
-"""What each reduction gives along axes, which stay with size 1 or go."""
+"""The function of each reduction."""
 
 _NEUTRAL = {"Max": float("-inf"), "Min": float("inf"), "LogSumExp": float("-inf")}
-"""What there is of nothing, where torch refuses to say."""
+"""The neutral elements where torch rejects empty reductions."""
 
 
 def _enter(name: str, reduction: Callable[[T, Ints, bool], T]) -> None:
-    """Enter a reduction, whose axes were an attribute before they became an operand."""
+    """Add a reduction, whose axes were an attribute before they became an operand."""
 
     def reduce(
         x: T, axes: Ints | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
     ) -> T:
         if not axes and noop_with_empty_axes:
-            # The function of each element is left, as for axes of size 1.
+            # Only the elementwise part remains, as for axes of size 1.
             return reduction(x.unsqueeze(0), [0], False)
         axes = sorted(a % max(x.dim(), 1) for a in (axes or range(x.dim())))
         if x.dim() == 0:
@@ -80,7 +80,7 @@ for _name, _reduction in REDUCTIONS.items():
 
 
 def _enter_position(name: str, find: Callable[[T, int, bool], T]) -> None:
-    """Enter a function that gives where the first extreme elements along an axis are."""
+    """Add a function that returns the indices of the first extreme elements along an axis."""
 
     def position(x: T, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0) -> T:
         if not select_last_index:
@@ -95,7 +95,7 @@ _enter_position("ArgMin", torch.argmin)
 
 
 def _scan(function: Callable[[T, int], T], x: T, axis: int, exclusive: int, reverse: int) -> T:
-    """Return a scan, perhaps from the end, perhaps without the element itself."""
+    """Return a scan, optionally reverse or exclusive."""
     x = x.flip(axis) if reverse else x
     if exclusive:
         neutral = torch.zeros_like if function is torch.cumsum else torch.ones_like
@@ -106,13 +106,13 @@ def _scan(function: Callable[[T, int], T], x: T, axis: int, exclusive: int, reve
 
 @row("CumSum")
 def cumsum(x: T, axis: Number, *, exclusive: int = 0, reverse: int = 0) -> T:
-    """Return the sums of all elements up to each one."""
+    """Return the cumulative sum."""
     return _scan(torch.cumsum, x, int(axis), exclusive, reverse)
 
 
 @row("CumProd")
 def cumprod(x: T, axis: Number, *, exclusive: int = 0, reverse: int = 0) -> T:
-    """Return the products of all elements up to each one."""
+    """Return the cumulative product."""
     return _scan(torch.cumprod, x, int(axis), exclusive, reverse)
 
 
@@ -133,7 +133,7 @@ def gemm(
     transA: int = 0,
     transB: int = 0,
 ) -> T:
-    """Return alpha a b + beta c, with matrices transposed or not."""
+    """Return alpha a b + beta c, with optional transposes."""
     product = torch.matmul(a.t() if transA else a, b.t() if transB else b)
     product = product if alpha == 1 else alpha * product
     return product if c is None else product + (c if beta == 1 else beta * c)
@@ -150,7 +150,7 @@ def hardmax(x: T, *, axis: int = -1) -> T:
 
 
 def _enter_softmax(name: str, function: Callable[[T, int], T]) -> None:
-    """Enter a softmax, which was one of all that stands behind an axis before opset 13."""
+    """Add a softmax, which was over all dimensions from an axis on before opset 13."""
 
     def of_rows(x: T, *, axis: int = 1) -> T:
         rows = x.reshape(x.shape[: axis % x.dim()].numel(), -1)
@@ -170,8 +170,8 @@ rows({"MatMul": torch.matmul, "Det": torch.det})
 
 @row("TopK")
 def topk(x: T, k: Number, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> list[T]:
-    """Return the largest or smallest elements along an axis, and where they are."""
-    if not largest:  # among equal ones, the first
+    """Return the largest or smallest elements along an axis, and their indices."""
+    if not largest:  # the first of equal ones
         values, places = torch.sort(x, dim=axis, stable=True)
         return [values.narrow(axis, 0, int(k)), places.narrow(axis, 0, int(k))]
     values, places = torch.sort(x, dim=axis, descending=True, stable=True)
@@ -180,7 +180,7 @@ def topk(x: T, k: Number, *, axis: int = -1, largest: int = 1, sorted: int = 1) 
 
 @row("MatMulInteger")
 def matmul_integer(a: T, b: T, a_zero: T | None = None, b_zero: T | None = None) -> T:
-    """Return the product of integers less their zero points, as integers of 32 bits."""
+    """Return the matmul of integers minus their zero points, in i32."""
     left = a.to(torch.int32) if a_zero is None else a.to(torch.int32) - _column(a_zero)
     right = b.to(torch.int32) if b_zero is None else b.to(torch.int32) - b_zero.to(torch.int32)
     return torch.matmul(left, right)

@@ -26,7 +26,7 @@ def resize(
     mode: str = "nearest",
     nearest_mode: str = "round_prefer_floor",
 ) -> T:
-    """Return x with other sizes, in between elements."""
+    """Return x resized, interpolated."""
     axes = [axis % x.dim() for axis in axes] if axes is not None else list(range(x.dim()))
     old = [x.shape[axis] for axis in axes]
     if sizes:
@@ -54,7 +54,7 @@ def resize(
 
 @row("Upsample", since=9)
 def upsample(x: T, scales: KnownTensor, *, mode: str = "nearest") -> T:
-    """Return x with more elements, in between those that it has."""
+    """Return x upsampled, interpolated."""
     where = "asymmetric"
     return resize(
         x, None, scales, mode=mode, coordinate_transformation_mode=where, nearest_mode="floor"

@@ -1,4 +1,4 @@
-"""Operators that move elements, or make tensors of sizes."""
+"""Operators that move elements, or create tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hidet.frontends.onnx.values import dtype_of
 
 @row("CenterCropPad")
 def center_crop_pad(x: T, shape: Ints, *, axes: Ints | None = None) -> T:
-    """Return the middle of x, or x in the middle of zeros, along each axis."""
+    """Return x cropped to its center, or centered in zeros, along each axis."""
     pads = [0, 0] * x.dim()
     for axis, size in zip(range(x.dim()) if axes is None else axes, shape, strict=True):
         more = size - x.shape[axis]
@@ -27,13 +27,13 @@ def center_crop_pad(x: T, shape: Ints, *, axes: Ints | None = None) -> T:
 
 @row("Concat")
 def concat(*xs: T, axis: int) -> T:
-    """Return tensors one after the other along an axis."""
+    """Return the concatenation of tensors along an axis."""
     return torch.cat(xs, axis)
 
 
 @row("Constant", of_shapes=True)
 def constant(**value: Any) -> T:
-    """Return what stands in the attribute, whatever its kind."""
+    """Return the value of the attribute, of any kind."""
     return torch.as_tensor(next(iter(value.values())))
 
 
@@ -72,7 +72,7 @@ def eye_like(x: T, *, dtype: int | None = None, k: int = 0) -> T:
 
 @row("Flatten")
 def flatten(x: T, *, axis: int = 1) -> T:
-    """Return a matrix: the dimensions ahead of an axis, and the others."""
+    """Return x flattened to a matrix: the dimensions before an axis, and the others."""
     axis = axis if axis >= 0 else axis + x.dim()
     return x.reshape(math.prod(x.shape[:axis]), -1 if x.numel() else math.prod(x.shape[axis:]))
 
@@ -86,7 +86,7 @@ def pad(
     *,
     mode: str = "constant",
 ) -> T:
-    """Return x with elements around it."""
+    """Return x padded."""
     axes = list(range(x.dim())) if axes is None else axes
     amounts = [0, 0] * x.dim()
     for number, axis in enumerate(axes):
@@ -94,7 +94,7 @@ def pad(
         amounts[place : place + 2] = [pads[number], pads[number + len(axes)]]
     if mode == "constant":
         return nn.pad(x, amounts, value=value or 0)
-    # torch knows the other modes for the last dimensions only: each axis is taken by itself.
+    # torch supports the other modes for the last dimensions only, so axes are padded separately.
     for axis in range(x.dim()):
         before, after = amounts[2 * (x.dim() - 1 - axis) :][:2]
         if before or after:
@@ -105,7 +105,7 @@ def pad(
 
 
 def _padded_positions(size: int, before: int, after: int, mode: str, device: torch.device) -> T:
-    """Return where the elements of a padded dimension come from."""
+    """Return the source indices of a padded dimension."""
     positions = torch.arange(-before, size + after, device=device)
     match mode:
         case "edge":
@@ -128,14 +128,14 @@ def arange(start: KnownTensor, limit: KnownTensor, delta: KnownTensor) -> T:
 
 @row("Reshape")
 def reshape(x: T, shape: Ints, *, allowzero: int = 0) -> T:
-    """Return x in another shape; 0 is the size that x has there, unless `allowzero`."""
+    """Return x reshaped; 0 keeps a size, unless `allowzero`."""
     sizes = [x.shape[n] if size == 0 and not allowzero else size for n, size in enumerate(shape)]
     return x.reshape(sizes)
 
 
 @row("Shape", of_shapes=True)
 def shape_of(x: T, *, start: int = 0, end: int | None = None) -> T:
-    """Return the sizes of x, from one dimension to another."""
+    """Return the sizes of a range of dimensions of x."""
     return torch.tensor(x.shape[start:end], dtype=torch.int64)
 
 
@@ -149,7 +149,7 @@ def size(x: T) -> T:
 def slice_of(
     x: T, starts: Ints, ends: Ints, axes: Ints | None = None, steps: Ints | None = None
 ) -> T:
-    """Return every so many elements along some axes, also backwards."""
+    """Return x sliced along some axes, with steps that may be negative."""
     axes = list(range(len(starts))) if axes is None else axes
     steps = [1] * len(starts) if steps is None else steps
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
@@ -180,7 +180,7 @@ def space_to_depth(x: T, *, blocksize: int, mode: str = "DCR") -> T:
 def split(
     x: T, split: Ints | None = None, *, axis: int = 0, num_outputs: int = 0, outputs: int
 ) -> list[T]:
-    """Return x in parts along an axis: of given sizes, or as many as there are outputs."""
+    """Return x split along an axis: by sizes, or by the number of outputs."""
     if split is None:
         extent, count = x.shape[axis], num_outputs or outputs
         part = -(-extent // count)
@@ -196,25 +196,25 @@ def squeeze(x: T, axes: Ints | None = None) -> T:
 
 @row("Tile")
 def tile(x: T, repeats: Ints) -> T:
-    """Return x several times along each dimension."""
+    """Return x tiled along each dimension."""
     return x.repeat(repeats)
 
 
 @row("Transpose")
 def transpose(x: T, *, perm: Ints | None = None) -> T:
-    """Return x with its dimensions in another order, backwards if none is given."""
+    """Return x with its dimensions permuted, reversed by default."""
     return x.permute(*(reversed(range(x.dim())) if perm is None else perm))
 
 
 @row("Trilu")
 def trilu(x: T, k: Number = 0, *, upper: int = 1) -> T:
-    """Return the part of matrices above or below a diagonal."""
+    """Return the upper or lower triangle of matrices."""
     return torch.triu(x, int(k)) if upper else torch.tril(x, int(k))
 
 
 @row("Unsqueeze")
 def unsqueeze(x: T, axes: Ints) -> T:
-    """Return x with dimensions of size 1 where the result has them."""
+    """Return x with dimensions of size 1 inserted."""
     axes = [axes] if isinstance(axes, int) else axes  # a scalar is one axis
     rank = x.dim() + len(axes)
     for axis in sorted(axis % rank for axis in axes):

@@ -1,7 +1,7 @@
-"""Operators that we take apart ourselves, into others of ATen: one table for each family.
+"""Decompositions of ATen operators into others: one table per family.
 
-A function here computes what its operator does, with torch's own functions, so that it can be tried
-without a compiler. It returns `NotImplemented` where the operator is to stay whole.
+A function here implements its operator by torch's own functions, so that it can be tested without a
+compiler. It returns `NotImplemented` if the operator should not be decomposed.
 """
 
 from hidet.frontends.torch.decomposed.attention import ATTENTION
@@ -27,6 +27,6 @@ DECOMPOSED = {
     **SPECIAL,
     **WRITES,
 }
-"""What takes an operator apart, by operator."""
+"""All decompositions."""
 
 __all__ = ["DECOMPOSED"]

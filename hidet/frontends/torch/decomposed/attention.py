@@ -1,4 +1,4 @@
-"""Gradients of attention, computed from its weights, which are computed anew."""
+"""Gradients of attention, with recomputed attention weights."""
 
 from collections.abc import Callable
 from math import sqrt
@@ -19,7 +19,7 @@ def gradients(
     mask: Tensor | None,
     scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give the gradients of query, key, value and of the scores, which is that of a mask."""
+    """Return the gradients of query, key, value and the scores, which is also that of a mask."""
     shared = [query.shape[1] // each.shape[1] for each in (key, value)]
     key, value = (
         each.repeat_interleave(count, 1) if count > 1 else each
@@ -37,7 +37,7 @@ def gradients(
     elif mask is not None:
         scores = scores + mask
     weights = scores.softmax(-1)
-    if mask is not None:  # a query that may attend to no key
+    if mask is not None:  # a query may attend to no key
         weights = torch.where(scores.amax(-1, True) == -torch.inf, 0, weights)
     of_weights = (grad @ value.transpose(-1, -2)).to(wide)
     of_scores = weights * (of_weights - (weights * of_weights).sum(-1, True))
@@ -46,13 +46,13 @@ def gradients(
     of_value = weights.to(grad.dtype).transpose(-1, -2) @ grad
     results = [each.to(dtype) for each, dtype in zip((*found, of_value), dtypes, strict=True)]
     for n, count in enumerate(shared, 1):
-        if count > 1:  # the heads of queries that share one add up
+        if count > 1:  # sum over the query heads that share it
             results[n] = results[n].unflatten(1, (-1, count)).sum(2)
     return results[0], results[1], results[2], of_scores
 
 
 def _backward(op: Any) -> Callable[..., Any]:
-    """Give what takes one form of the gradients apart; its schema says which argument is which."""
+    """Return the decomposition of one form of the gradients, whose schema names the arguments."""
     names = [argument.name for argument in op._schema.arguments]
 
     def backward(*arguments: Any, **keywords: Any) -> Any:
@@ -82,4 +82,4 @@ ATTENTION: dict[Any, Callable[..., Any]] = {
         aten._scaled_dot_product_cudnn_attention_backward.default,
     )
 }
-"""How gradients of attention are taken apart."""
+"""The decompositions of gradients of attention."""

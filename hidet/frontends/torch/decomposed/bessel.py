@@ -1,8 +1,8 @@
-"""Bessel and Airy functions, orthogonal polynomials, and what belongs to the gamma function.
+"""Bessel and Airy functions, orthogonal polynomials, and relatives of the gamma function.
 
-All of it is computed in float64. A power series is taken near 0, where the sum of what cancels out
-is known to 1e-10 at least, and an asymptotic series beyond, up to its smallest term. The errors
-that are said are relative to the function's amplitude.
+All are computed in float64: by a power series near 0, where cancellation leaves at least 1e-10, and
+by an asymptotic series beyond, up to its smallest term. Errors are relative to the function's
+amplitude.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ GAMMA = 0.57721566490153286
 
 
 def in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Compute a function of real tensors in float64; integers give torch's default type."""
+    """Compute a function in float64; the result of integers has torch's default type."""
 
     def of_real(*arguments: Any) -> Any:
         tensors = [each for each in arguments if isinstance(each, Tensor)]
@@ -35,7 +35,7 @@ def in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
 
 def series(x: Tensor, coefficients: Sequence[float]) -> Tensor:
-    """Give the sum of coefficients times powers of x, that of x^0 first."""
+    """Evaluate a polynomial, given its coefficients in ascending order."""
     total = torch.full_like(x, coefficients[-1])
     for each in reversed(coefficients[:-1]):
         total = total * x + each
@@ -43,13 +43,13 @@ def series(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def _hankel(order: int) -> list[float]:
-    """Give the coefficients of 1/x^k in the asymptotic series of Bessel functions of an order."""
+    """Return the coefficients of the asymptotic series in 1/x of Bessel functions of an order."""
     steps = [(4 * order**2 - (2 * k - 1) ** 2) / (8 * k) for k in range(1, 17)]
     return [prod(steps[:k]) for k in range(17)]
 
 
 def _waves(x: Tensor, shift: float, coefficients: Sequence[float]) -> tuple[Tensor, Tensor]:
-    """Give the asymptotic series as two waves, the second one a quarter of a turn behind."""
+    """Return the asymptotic series as two waves with a phase difference of pi / 2."""
     z = -1 / (x * x)
     even, odd = series(z, coefficients[::2]), series(z, coefficients[1::2]) / x
     cos, sin = (x - shift).cos(), (x - shift).sin()
@@ -57,7 +57,7 @@ def _waves(x: Tensor, shift: float, coefficients: Sequence[float]) -> tuple[Tens
 
 
 FAR = 13.0
-"""From here on asymptotic series of Bessel functions are good to 1e-10."""
+"""The asymptotic series of Bessel functions are accurate to 1e-10 from here on."""
 TERMS = 40
 
 
@@ -90,7 +90,7 @@ def _bessel_y(order: int, x: Tensor) -> Tensor:
 
 
 def _bessel_k(order: int, scaled: bool, x: Tensor) -> Tensor:
-    """K of order 0 or 1, perhaps times exp(x), to 1e-8: an integral by 128 steps of a trapezoid."""
+    """K of order 0 or 1, optionally times exp(x), to 1e-8: trapezoidal rule with 128 steps."""
     size = torch.clamp(x, min=1e-300)[..., None]
     end = torch.acosh(1 + 40 / size)
     t = end * torch.arange(129, device=x.device).double() / 128
@@ -101,7 +101,7 @@ def _bessel_k(order: int, scaled: bool, x: Tensor) -> Tensor:
 
 
 AIRY_FAR = 6.0
-"""From here on asymptotic series of the Airy function are good to 1e-8, up to here power series."""
+"""The power series of the Airy function is accurate to 1e-8 up to here, the asymptotic beyond."""
 
 
 def airy_ai(x: Tensor) -> Tensor:
@@ -130,7 +130,7 @@ def erfcx(x: Tensor) -> Tensor:
 
 
 def polygamma(n: int, x: Tensor) -> Any:
-    """The derivative of an order of digamma, to 1e-13; mirrored at x = 1/2."""
+    """The n-th derivative of digamma, to 1e-13, with the reflection formula below 1/2."""
     if n == 0:
         return torch.digamma(x)
     if not 0 < n <= 20:
@@ -139,7 +139,7 @@ def polygamma(n: int, x: Tensor) -> Any:
 
 
 def _polygamma(n: int, x: Tensor) -> Tensor:
-    """Euler and Maclaurin's sum of 1 / (x + k)^(n + 1) beyond x + 12, and the terms up to there."""
+    """The sum of 1 / (x + k)^(n + 1): terms up to x + 12, then the Euler-Maclaurin formula."""
     y = torch.where(x < 0.5, 1 - x, x)
     total: Tensor | float = 0.0
     for k in range(12):
@@ -150,7 +150,7 @@ def _polygamma(n: int, x: Tensor) -> Tensor:
         rising = prod(range(n + 1, n + 2 * j)) / factorial(2 * j)
         total = total + bernoulli * rising * z ** -(n + 2 * j)
     found = (-1) ** (n + 1) * factorial(n) * total
-    # The derivatives of pi * cot(pi * x) are polynomials in the cotangent.
+    # Derivatives of pi * cot(pi * x) are polynomials in the cotangent.
     cotangent = [0.0, 1.0]
     for _ in range(n):
         slope = [k * c for k, c in enumerate(cotangent)][1:]
@@ -165,12 +165,12 @@ def _polygamma(n: int, x: Tensor) -> Tensor:
 
 
 def _chebyshev(shape: str, shifted: bool, x: Tensor, n: Tensor) -> Tensor:
-    """A Chebyshev polynomial of the kind t, u, v or w by its angle, which is imaginary beyond 1."""
+    """A Chebyshev polynomial of kind t, u, v or w by its angle, which is imaginary beyond 1."""
     x = 2 * x - 1 if shifted else x
     n = n.trunc()
     size = x.abs()
     inner, outer = torch.acos(torch.clamp(size, max=1)), torch.acosh(torch.clamp(size, min=1))
-    # That of -x has the sign of n, and v and w change their places.
+    # For -x the sign is (-1)^n, and v and w are exchanged.
     sign = torch.where((x < 0) & (n % 2 != 0), -1.0, 1.0).double()
     if shape == "t":
         found = torch.where(size <= 1, (n * inner).cos(), (n * outer).cosh())
@@ -192,7 +192,7 @@ def _chebyshev(shape: str, shifted: bool, x: Tensor, n: Tensor) -> Tensor:
 
 
 def _of(function: Callable[..., Tensor], *fixed: Any) -> Callable[..., Any]:
-    """Make the function of tensors alone, in float64."""
+    """Return the decomposition of a Chebyshev polynomial."""
     return in_double(partial(function, *fixed))
 
 
@@ -216,4 +216,4 @@ BESSEL: dict[Any, Callable[..., Any]] = {
         for kind in "tuvw"
     },
 }
-"""How these functions are taken apart."""
+"""The decompositions of these functions."""

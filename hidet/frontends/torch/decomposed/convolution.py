@@ -1,4 +1,4 @@
-"""Convolutions that are made of others: transposed ones, those over volumes, and gradients."""
+"""Transposed and 3D convolutions, and gradients of convolutions, by other convolutions."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ aten = torch.ops.aten
 
 
 class Steps(NamedTuple):
-    """How filters go over images: numbers for each dimension, and the groups of channels."""
+    """The parameters of a convolution: per dimension, and the groups of channels."""
 
     stride: Sequence[int]
     padding: Sequence[int]
@@ -29,7 +29,7 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> Tensor:
-    """A convolution that is transposed or goes over three dimensions."""
+    """A transposed or 3D convolution."""
     rank = x.dim() - 2
     stride, padding, dilation, extra = (
         per_dimension(values, rank) for values in (stride, padding, dilation, output_padding)
@@ -60,7 +60,7 @@ def convolution_backward(
     groups: int,
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:
-    """The gradients of a convolution: convolutions of the gradient of its result."""
+    """The gradients of a convolution, which are convolutions of the result's gradient."""
     rank = x.dim() - 2
     each = [per_dimension(values, rank) for values in (stride, padding, dilation)]
     steps = Steps(each[0], each[1], each[2], groups)
@@ -77,9 +77,9 @@ def convolution_backward(
 
 
 def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Steps) -> Tensor:
-    """Give the gradient of the image, of given sizes; a transposed convolution is this, too.
+    """Return the gradient of the image, of given sizes; a transposed convolution is the same.
 
-    It is the convolution by mirrored kernels of the gradient with zeros between its elements.
+    It is the convolution of the dilated gradient by flipped filters.
     """
     filters, depth, *kernel = weight.shape
     stride, padding, dilation, groups = steps
@@ -94,9 +94,9 @@ def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Step
 
 
 def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) -> Tensor:
-    """Give the gradient of the weight: a convolution of the image by the gradient.
+    """Return the gradient of the weight: a convolution of the image by the gradient.
 
-    Batch and channels change their places, and so do stride and dilation.
+    Batch and channels are exchanged, and so are stride and dilation.
     """
     count, rest, groups = image.shape[0], image.shape[2:], steps.groups
     image = image.reshape(count, groups, -1, *rest).permute(2, 1, 0, *range(3, 3 + len(rest)))
@@ -109,13 +109,13 @@ def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) 
 
 
 def _convolved(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
-    """Give a convolution that is not transposed and has no bias."""
+    """Return a convolution, not transposed, without bias."""
     *numbers, groups = steps
     return aten.convolution(x, weight, None, *numbers, False, [0] * (x.dim() - 2), groups)
 
 
 def spread(x: Tensor, stride: Sequence[int]) -> Tensor:
-    """Put stride - 1 zeros between the elements of the last dimensions."""
+    """Insert stride - 1 zeros between the elements of the last dimensions."""
     for n, step in enumerate(stride, x.dim() - len(stride)):
         if step > 1:
             size = x.shape[n]
@@ -132,10 +132,9 @@ def pads_of_gradient(
     padding: Sequence[int],
     dilation: Sequence[int],
 ) -> list[int]:
-    """Give what a spread gradient is padded by, so that its windows belong to the image's pixels.
+    """Return the padding that aligns windows of the dilated gradient with pixels of the image.
 
-    Each argument has a number for each dimension; the result is as `torch.constant_pad_nd` takes
-    it.
+    Arguments are per dimension; the result is in the form of `torch.constant_pad_nd`.
     """
     pads: list[int] = []
     for n in reversed(range(len(kernel))):
@@ -146,7 +145,7 @@ def pads_of_gradient(
 
 
 def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
-    """Give a convolution over three dimensions: the sum of those of slices along the first."""
+    """Return a 3D convolution: the sum of 2D ones of slices along the first dimension."""
     (stride, padding, dilation), groups = steps[:3], steps.groups
     x = torch.constant_pad_nd(x, [0, 0, 0, 0, padding[0], padding[0]])
     of_images = Steps(stride[1:], padding[1:], dilation[1:], groups)
@@ -162,7 +161,7 @@ def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
 
 
 def per_dimension(values: Sequence[int], rank: int) -> list[int]:
-    """Repeat a single number for each dimension."""
+    """Return one number per dimension."""
     return list(values) * rank if len(values) == 1 else list(values)
 
 
@@ -170,4 +169,4 @@ CONVOLUTION: dict[Any, Callable[..., Any]] = {
     aten.convolution.default: convolution,
     aten.convolution_backward.default: convolution_backward,
 }
-"""How convolutions are taken apart."""
+"""The decompositions of convolutions."""

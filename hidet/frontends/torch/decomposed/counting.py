@@ -1,4 +1,4 @@
-"""Operators that count: histograms, the most frequent element, places, segments, bags."""
+"""Histograms, mode, nonzero, segment reductions, embedding bags."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,13 +12,13 @@ from hidet.frontends.torch.decomposed.writes import checked
 aten = torch.ops.aten
 
 LARGEST = 1 << 24
-"""So many pairs of an element and a bound are compared."""
+"""The maximal number of comparisons of elements and bounds."""
 LONGEST_SUM = 4096
-"""So many elements are counted one after the other."""
+"""The maximal number of elements that are counted sequentially."""
 
 
 def _counted(x: Tensor, places: Tensor, inside: Tensor, weight: Tensor | None, bins: int) -> Tensor:
-    """Count the elements that are inside by their places."""
+    """Count the elements of each bin, ignoring those outside."""
     weight = torch.ones_like(x) if weight is None else weight.reshape(-1)
     found = torch.zeros(bins, dtype=x.dtype, device=x.device)
     places = torch.where(inside, places, 0).clamp(0, bins - 1)
@@ -26,7 +26,7 @@ def _counted(x: Tensor, places: Tensor, inside: Tensor, weight: Tensor | None, b
 
 
 def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Any:
-    """How many elements are in each of so many bins of equal width."""
+    """The number of elements in each of `bins` bins of equal width."""
     if x.numel() == 0 or not x.is_floating_point():
         return NotImplemented
     x, low, high = x.reshape(-1), min, max
@@ -45,14 +45,14 @@ def histogram(
     weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:
-    """How many elements are in each bin, and the edges of the bins."""
+    """The number of elements in each bin, and the edges of the bins."""
     if x.numel() == 0:
         return NotImplemented
     low, high = (x.amin(), x.amax()) if range is None else range
     half: Any = 0.5 * (low == high)
     low, high = low - half, high + half
     steps = torch.arange(bins + 1, device=x.device).to(x.dtype)
-    # As torch's linspace: from both ends.
+    # Like torch's linspace: from both ends.
     step = (high - low) / bins
     edges = torch.where(steps <= bins // 2, low + steps * step, high - (bins - steps) * step)
     return histogram_of(x, edges, weight=weight, density=density)
@@ -61,7 +61,7 @@ def histogram(
 def histogram_of(
     x: Tensor, edges: Tensor, *, weight: Tensor | None = None, density: bool = False
 ) -> Any:
-    """The same, between given edges; the last one belongs to the last bin."""
+    """The same for given edges; the last one belongs to the last bin."""
     if x.numel() * edges.numel() > LARGEST or x.numel() == 0:
         return NotImplemented
     x, bins = x.reshape(-1), edges.numel() - 1
@@ -73,7 +73,7 @@ def histogram_of(
 
 
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element of each row, of several the smallest, and where it is last."""
+    """The most frequent element of each row, the smallest of several, and its last index."""
     rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
@@ -89,7 +89,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Any:
-    """The places of so many elements that are not 0, in their order, and a number for the rest."""
+    """The indices of the first nonzero elements, padded with a value."""
     if x.dim() == 0 or size == 0:
         return torch.zeros((size, x.dim()), dtype=torch.int64, device=x.device)
     if not 0 < x.numel() <= LONGEST_SUM:
@@ -116,7 +116,7 @@ def segment_reduce(
     unsafe: bool = False,
     initial: float | None = None,
 ) -> Any:
-    """Sums, means, products or extremes of successive parts of the first dimension."""
+    """Reductions of consecutive segments of the first dimension."""
     bounds = offsets if lengths is None else lengths
     if bounds is None or bounds.dim() != 1 or axis != 0 or data.shape[0] == 0:
         return NotImplemented
@@ -153,7 +153,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """Sums, means or maxima of the rows of a table in each bag, and what a gradient would need."""
+    """Reductions of the rows of a table in each bag, and the tensors that gradients need."""
     bags = offsets.numel() - include_last_offset
     if indices.dim() != 1 or indices.numel() == 0 or bags == 0:
         return NotImplemented
@@ -187,4 +187,4 @@ COUNTING: dict[Any, Callable[..., Any]] = {
     aten.nonzero_static.default: nonzero_static,
     aten.segment_reduce.default: segment_reduce,
 }
-"""How operators that count are taken apart."""
+"""The decompositions of operators that count."""

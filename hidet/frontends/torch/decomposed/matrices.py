@@ -1,9 +1,9 @@
-"""Linear algebra of small matrices by kernels of `hidet.frontends.torch.matrices`, one a batch.
+"""Linear algebra of small matrices by the batched kernels of `hidet.frontends.torch.matrices`.
 
-Matrices of up to `LARGEST` rows and columns are factorised by a warp each; systems of equations
-with their factors are solved by a lane for each column. Larger ones are left to eager torch, and so
-are singular vectors and eigenvectors, which have no definite sign: torch's own would be others. It
-asks for them also where it is about singular values and eigenvalues alone.
+A warp factorizes a matrix of up to `LARGEST` rows and columns; a lane solves a system of equations
+for a column. Larger ones run in eager torch, and so do singular vectors and eigenvectors, whose
+sign is not unique and would differ from torch's. torch computes them even for singular values and
+eigenvalues alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from hidet.frontends.torch.decomposed.writes import checked
 aten = torch.ops.aten
 
 LARGEST = 64
-"""So many rows and columns are factorised and solved for: their square fits into shared memory."""
+"""The maximal number of rows and columns, whose square fits into shared memory."""
 LARGEST_ROTATED = 32
-"""So many are rotated: each of some eight sweeps goes over all pairs of columns."""
+"""The same for Jacobi rotations, where each of some eight sweeps visits all pairs of columns."""
 
 
 def fits(*matrices: Tensor, largest: int = LARGEST) -> bool:
-    """Return whether kernels take matrices [..., m, n]."""
+    """Return whether the kernels support matrices [..., m, n]."""
     kinds = {x.dtype for x in matrices}
     return (
         len(kinds) == 1
@@ -34,7 +34,7 @@ def fits(*matrices: Tensor, largest: int = LARGEST) -> bool:
 
 
 def element(x: Tensor) -> str:
-    """Return the name of the type of the elements."""
+    """Return the name of the element type."""
     return str(x.dtype).removeprefix("torch.")
 
 
@@ -44,7 +44,7 @@ def stack(x: Tensor, batch: torch.Size) -> Tensor:
 
 
 def common(one: Tensor, other: Tensor) -> torch.Size:
-    """Return the shape of the batch that two tensors of matrices have together."""
+    """Return the broadcast batch shape of two tensors of matrices."""
     shapes = one.shape[:-2], other.shape[:-2]
     return torch.broadcast_shapes(*shapes)  # pyright: ignore[reportUnknownVariableType]
 
@@ -52,13 +52,13 @@ def common(one: Tensor, other: Tensor) -> torch.Size:
 def run(
     build: Callable[..., Any], arguments: Sequence[Any], read: Sequence[Tensor], *written: Tensor
 ) -> tuple[Tensor, ...]:
-    """Return what a kernel makes of tensors, zeros where there are no elements to read.
+    """Run a kernel, and return its results, zeros if its inputs are empty.
 
     Args:
-        build: gives the kernel.
-        arguments: those of `build`.
-        read: the first arguments of the kernel.
-        written: the last ones, of which only type and shape count.
+        build: returns the kernel.
+        arguments: the arguments of `build`.
+        read: the first arguments of the kernel, its inputs.
+        written: the last ones, its uninitialized results.
     """
     if any(x.numel() == 0 for x in read):
         return tuple(torch.zeros_like(x) for x in written)
@@ -66,15 +66,12 @@ def run(
 
 
 def integers(x: Tensor, *shape: int) -> Tensor:
-    """Return a tensor of i32 that a kernel will write."""
+    """Return an uninitialized i32 tensor."""
     return torch.empty(shape, dtype=torch.int32, device=x.device)
 
 
-# ----------------------------------------------------------------------------- LU
-
-
 def lu_factors(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return LU [..., m, n], pivots [..., min(m, n)] and what failed [...]."""
+    """Return LU [..., m, n], pivots [..., min(m, n)] and info [...]."""
     from hidet.frontends.torch.matrices.triangular import lu_factor
 
     batch, (m, n) = x.shape[:-2], x.shape[-2:]
@@ -109,7 +106,7 @@ def lu_factor_ex(x: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def lu_unpack(
     lu: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    """The permutation, the lower and the upper triangle that LU consists of."""
+    """The permutation, the lower and the upper triangle of an LU factorization."""
     from hidet.frontends.torch.matrices.triangular import permutation
 
     m, n = lu.shape[-2:]
@@ -150,7 +147,7 @@ def solve_lu(
 
 
 def _solvable(a: Tensor, rhs: Tensor) -> bool:
-    """Return whether kernels take a matrix and the columns of another one."""
+    """Return whether the kernels support a system of equations."""
     return fits(a, rhs[..., :1])
 
 
@@ -166,7 +163,7 @@ def solve_ex(a: Tensor, rhs: Tensor, *, left: bool = True, check_errors: bool = 
 
 
 def inv_ex(x: Tensor, *, check_errors: bool = False) -> Any:
-    """The inverse, and what failed."""
+    """The inverse, and info."""
     if check_errors or not fits(x):
         return NotImplemented
     lu, pivots, info = lu_factors(x)
@@ -175,7 +172,7 @@ def inv_ex(x: Tensor, *, check_errors: bool = False) -> Any:
 
 
 def _of_columns(x: Tensor) -> Tensor:
-    """Return what torch factorises for a determinant, whose derivatives rely on it."""
+    """Return the matrix that torch factorizes for a determinant, as its derivatives expect."""
     return x.mT if x.is_contiguous() else x
 
 
@@ -195,7 +192,7 @@ def det(x: Tensor) -> Any:
 
 
 def slogdet(x: Tensor) -> Any:
-    """The sign and the logarithm of the size of the determinant, and the factors."""
+    """The sign and the logarithm of the absolute value of the determinant, and the factors."""
     if not fits(x):
         return NotImplemented
     lu, pivots, _ = lu_factors(_of_columns(x))
@@ -204,13 +201,10 @@ def slogdet(x: Tensor) -> Any:
     return torch.where(_sign(pivots), -sign, sign), diagonal.abs().log().sum(-1), lu, pivots
 
 
-# ----------------------------------------------------------------------------- triangles
-
-
 def triangular(
     a: Tensor, rhs: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    """The solution of a x = rhs, or of x a = rhs, where a is a triangle."""
+    """The solution of a x = rhs, or of x a = rhs, with a triangular a."""
     from hidet.frontends.torch.matrices.triangular import solve_triangular
 
     if not left:
@@ -233,7 +227,7 @@ def triangular_solve(
     transpose: bool = False,
     unitriangular: bool = False,
 ) -> Any:
-    """The same, and the triangle."""
+    """The same, and the triangular matrix."""
     matrix = a.mT if transpose else a
     found = triangular(matrix, rhs, upper=upper != transpose, unitriangular=unitriangular)
     if found is NotImplemented:
@@ -242,7 +236,7 @@ def triangular_solve(
 
 
 def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The triangular factor of a symmetric matrix, and what failed."""
+    """The Cholesky factor of a symmetric matrix, and info."""
     from hidet.frontends.torch.matrices.triangular import cholesky
 
     if check_errors or not fits(x):
@@ -256,23 +250,20 @@ def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 
 def cholesky_solve(rhs: Tensor, factor: Tensor, upper: bool = False) -> Any:
-    """The solution of a x = rhs, given the triangular factor of a."""
+    """The solution of a x = rhs, given the Cholesky factor of a."""
     lower = factor.mT if upper else factor
     first = triangular(lower, rhs, upper=False)
     return first if first is NotImplemented else triangular(lower.mT, first, upper=True)
 
 
 def cholesky_inverse(factor: Tensor, upper: bool = False) -> Any:
-    """The inverse of a matrix, given its triangular factor."""
+    """The inverse of a matrix, given its Cholesky factor."""
     identity = torch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
     return cholesky_solve(identity, factor, upper)
 
 
-# ----------------------------------------------------------------------------- reflections
-
-
 def geqrf(x: Tensor) -> Any:
-    """R, and the reflections that lead to it."""
+    """R, and the Householder reflections."""
     from hidet.frontends.torch.matrices.orthogonal import qr_factor
 
     if not fits(x):
@@ -285,7 +276,7 @@ def geqrf(x: Tensor) -> Any:
 
 
 def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Any:
-    """A matrix times the orthogonal one, [m, m], that reflections are."""
+    """A matrix times Q [m, m], given by reflections."""
     from hidet.frontends.torch.matrices.orthogonal import reflect
 
     if not left:
@@ -306,29 +297,26 @@ def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: b
 
 
 def householder_product(a: Tensor, tau: Tensor) -> Any:
-    """The first columns of the orthogonal matrix that reflections are."""
+    """The first columns of Q, given by reflections."""
     return ormqr(a, tau, torch.eye(*a.shape[-2:], dtype=a.dtype, device=a.device))
 
 
 def qr(x: Tensor, mode: str = "reduced") -> Any:
-    """The orthogonal and the triangular factor."""
+    """The QR factorization."""
     found = geqrf(x)
     if found is NotImplemented:
         return found
     (factors, tau), (m, n) = found, x.shape[-2:]
     columns = m if mode == "complete" else min(m, n)
-    r = factors[..., :columns, :].mT.tril().mT  # by columns, as it is
+    r = factors[..., :columns, :].mT.tril().mT  # column-major
     if mode == "r":
         return x.new_empty(0), r
     identity = torch.eye(m, columns, dtype=x.dtype, device=x.device)
     return ormqr(factors, tau, identity), r
 
 
-# ----------------------------------------------------------------------------- rotations
-
-
 def _eigen(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the eigenvalues [..., n] of symmetric matrices, in no order, and their vectors."""
+    """Return the eigenvalues [..., n] of symmetric matrices, unordered, and eigenvectors."""
     from hidet.frontends.torch.matrices.orthogonal import eigen
 
     rows, n = stack(x, x.shape[:-2]), x.shape[-1]
@@ -338,9 +326,9 @@ def _eigen(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _singular(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return left [..., m, n], with m >= n, values [..., n] and right [..., n, n], in no order.
+    """Return left [..., m, n], with m >= n, values [..., n] and right [..., n, n], unordered.
 
-    x is left right.T; the columns of left are orthogonal, and as long as the values say.
+    x is left right.T; the columns of left are orthogonal, and their norms are the values.
     """
     from hidet.frontends.torch.matrices.orthogonal import singular
 
@@ -355,7 +343,7 @@ def _singular(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def pinv(
     x: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
 ) -> Any:
-    """The inverse on the space that is not mapped to nearly 0."""
+    """The pseudo-inverse, where small singular values count as 0."""
     if not fits(x, largest=LARGEST_ROTATED):
         return NotImplemented
     if x.numel() == 0:
@@ -400,4 +388,4 @@ MATRICES: dict[Any, Callable[..., Any]] = {
     aten.ormqr.default: ormqr,
     aten.triangular_solve.default: triangular_solve,
 }
-"""How linear algebra is taken apart."""
+"""The decompositions of linear algebra."""

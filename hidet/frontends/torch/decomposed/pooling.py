@@ -1,4 +1,4 @@
-"""Pools over volumes, and gradients of pools."""
+"""3D pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ def max_pool3d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """The largest elements of boxes, and where they are: of images first, then of their stacks."""
+    """3D max pooling with indices: over images first, then over their stacks."""
     k, s, p, d = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding, dilation))
     *_, depth, height, width = x.shape
     images = x.reshape(-1, depth, height, width)
@@ -43,7 +43,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """The means of boxes: sums of images, then of their stacks, divided by their sizes."""
+    """3D average pooling: sums over images, then over their stacks, divided by the sizes."""
     k, s, p = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding))
     if not x.is_floating_point() or (ceil_mode and count_include_pad and divisor_override is None):
         return NotImplemented
@@ -66,7 +66,7 @@ def avg_pool3d(
 
 
 def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
-    """The means of parts of each dimension."""
+    """3D adaptive average pooling."""
     for dim, count in zip((-3, -2, -1), per_dimension(output_size, 3), strict=True):
         parts = _parts(count, x.shape[dim], x)
         x = (x.transpose(dim, -1) @ parts.T).transpose(dim, -1)
@@ -74,7 +74,7 @@ def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
 
 
 def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The largest elements of parts of the last dimensions, and where they are."""
+    """Adaptive max pooling with indices."""
     dims = range(-len(output_size), 0)
     sizes = x.shape[dims[0] :]
     numbers = torch.arange(sizes.numel(), device=x.device).reshape(sizes)
@@ -92,7 +92,7 @@ def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Te
 
 
 def max_pool_backward(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
-    """The gradient goes to where the largest elements were: the last argument says so."""
+    """The gradient of max pooling: a scatter to the indices, the last argument."""
     rank = 2
     pixels = grad.flatten(-rank)
     zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
@@ -109,10 +109,10 @@ def avg_pool2d_backward(
     count_include_pad: bool,
     divisor: int | None,
 ) -> Tensor:
-    """The sums of what each element has a part in, by a pool over the spread gradient."""
+    """The gradient of average pooling: pooling over the dilated gradient."""
     kernel, padding = per_dimension(kernel, 2), per_dimension(padding, 2)
     stride = per_dimension(stride or kernel, 2)
-    # A pool of ones by a divisor of 1 counts the elements of each window.
+    # Pooling of ones with a divisor of 1 counts the elements of each window.
     ones = x.new_ones((1, *x.shape[-2:]))
     if divisor is not None:
         grad = grad / divisor
@@ -129,7 +129,7 @@ def avg_pool2d_backward(
 
 
 def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Tensor:
-    """Equal parts are an average pool; the gradient of others is a product with their matrices."""
+    """Equal parts are average pooling; the gradient of others is a matmul with their weights."""
     result = grad
     for dim in (-2, -1):
         size, count = x.shape[dim], grad.shape[dim]
@@ -138,7 +138,7 @@ def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Tensor:
 
 
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
-    """Give the matrix [count, size] of how much an element counts in a part of a dimension."""
+    """Return the matrix [count, size] of the weights of elements in parts of a dimension."""
     number = torch.arange(count, device=like.device)[:, None]
     element = torch.arange(size, device=like.device)
     begin, end = number * size // count, ((number + 1) * size + count - 1) // count
@@ -156,4 +156,4 @@ POOLING: dict[Any, Callable[..., Any]] = {
     aten.max_pool3d_with_indices.default: max_pool3d,
     aten.max_pool2d_with_indices_backward.default: max_pool_backward,
 }
-"""How pools are taken apart."""
+"""The decompositions of pools."""

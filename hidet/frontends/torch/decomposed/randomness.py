@@ -1,7 +1,7 @@
-"""Operators that draw numbers: a seed is drawn from torch's generator, the numbers are made of it.
+"""Random operators: a seed is drawn from torch's generator, the numbers are computed from it.
 
-So a seed given to torch means the same numbers run to run; they are not those of eager torch. With
-a generator of their own, operators stay whole.
+So `torch.manual_seed` makes runs reproducible; the numbers are not those of eager torch. Operators
+with an explicit generator are not decomposed.
 """
 
 import math
@@ -18,26 +18,26 @@ aten = torch.ops.aten
 Device: TypeAlias = torch.device | str | None
 
 _DIGITS = {torch.float16: 11, torch.bfloat16: 8}
-"""How many binary digits uniform numbers of short types have, as those of eager torch."""
+"""The number of binary digits of uniform numbers of short types, as in eager torch."""
 _MULTIPLIED = 1 << 31
-"""Up to so many integers are drawn by a product, more by a division."""
+"""The largest range of integers that are drawn by a multiplication instead of a division."""
 _NATURAL = 1 << 63
-"""How many integers of 64 bits are not negative."""
+"""The number of nonnegative 64-bit integers."""
 
 
 def _draw(size: Sequence[int], distribution: str, dtype: torch.dtype, device: Device) -> Tensor:
-    """Draw a seed, and return numbers."""
+    """Draw a seed, and return random numbers."""
     device = torch.empty(0, device=device).device
     return RANDOM(DRAW(1, device), 0, size, distribution, dtype)
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
-    """Return the type in which floating-point numbers of a type are computed."""
+    """Return the type in which random numbers of a floating-point type are computed."""
     return torch.float32 if dtype in _DIGITS else dtype
 
 
 def _is_drawn(dtype: torch.dtype) -> bool:
-    """Return whether floating-point numbers of a type can be drawn."""
+    """Return whether random numbers of a type are supported."""
     return dtype in (*_DIGITS, torch.float32, torch.float64)
 
 
@@ -74,7 +74,7 @@ def randint(
     device: Device = None,
     **_: object,
 ) -> Tensor:
-    """Integers from low on and below high."""
+    """Integers in [low, high)."""
     count = high - low
     if count > _NATURAL:
         return NotImplemented
@@ -101,17 +101,14 @@ def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return like
 
 
-# ----------------------------------------------------------------------------- yes or no
-
-
 def _is_below(shape: Sequence[int], p: float | Tensor, device: Device) -> Tensor:
-    """Return truths, each with a probability."""
+    """Return booleans that are true with a probability."""
     dtype = torch.float64 if isinstance(p, Tensor) and p.dtype is torch.float64 else torch.float32
     return _draw(shape, "uniform", dtype, device) < p
 
 
 def dropout(x: Tensor, p: float, train: bool | None = True) -> tuple[Tensor, Tensor]:
-    """A part of the elements is zero, the others grow; and the mask of the latter."""
+    """Dropout, and its mask."""
     if train is False or p == 0:
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
     if p == 1:
@@ -121,7 +118,7 @@ def dropout(x: Tensor, p: float, train: bool | None = True) -> tuple[Tensor, Ten
 
 
 def dropout_backward(grad: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The gradient of what was not dropped."""
+    """The gradient of dropout."""
     return grad * mask * scale
 
 
@@ -132,14 +129,12 @@ def bernoulli(x: Tensor, p: float | Tensor | None = None, *, generator: object =
     return _is_below(x.shape, x if p is None else p, x.device).to(x.dtype)
 
 
-# ----------------------------------------------------------------------------- other distributions
-
 OfDraw: TypeAlias = Callable[..., Tensor]
-"""Takes numbers that were drawn and the parameters of a distribution."""
+"""Transforms random numbers, given the parameters of a distribution."""
 
 
 def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest: Any) -> Tensor:
-    """Return numbers of a distribution in the shape and type of a tensor."""
+    """Return random numbers of a distribution in the shape and type of a tensor."""
     if not _is_drawn(x.dtype):
         return NotImplemented
     numbers = draw(x.shape, dtype=_wide(x.dtype), device=x.device)
@@ -147,12 +142,12 @@ def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest
 
 
 def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Callable[..., Tensor]:
-    """Give numbers of a distribution, made of those that are drawn.
+    """Return the decomposition of a random operator.
 
     Args:
         draw: draws numbers.
-        function: takes them, and the parameters of the distribution.
-        defaults: what the parameters are by default.
+        function: transforms them, given the parameters of the distribution.
+        defaults: the default parameters.
     """
 
     def like(x: Tensor, *given: float, generator: object = None) -> Tensor:
@@ -164,7 +159,7 @@ def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Call
 
 
 def uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: object = None) -> Tensor:
-    """Uniform numbers from low on and below high, which rounding may reach where it is not 1."""
+    """Uniform numbers in [low, high), where rounding may reach high unless it is 1."""
     if generator is not None or not _is_drawn(x.dtype):
         return NotImplemented
     numbers = rand(x.shape, dtype=x.dtype, device=x.device)
@@ -176,7 +171,7 @@ def _normal(numbers: Tensor, mean: float | Tensor, std: float | Tensor) -> Tenso
 
 
 def _exponential(numbers: Tensor, rate: float) -> Tensor:
-    """Never 0, of which others take the logarithm."""
+    """Exponential numbers, which are never 0."""
     least = 2.0 ** (-53 if numbers.dtype is torch.float64 else -24)
     return torch.log1p(-numbers.clamp(min=least)) * (-1 / rate)
 
@@ -196,7 +191,7 @@ def _log_normal(numbers: Tensor, mean: float, std: float) -> Tensor:
 def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: object = None, **_: object
 ) -> Tensor:
-    """Normal numbers with means and deviations, of which at least one is a tensor."""
+    """Normal numbers with means and deviations, at least one of them a tensor."""
     if generator is not None:
         return NotImplemented
     like = mean + std if isinstance(mean, Tensor) else std
@@ -214,9 +209,9 @@ def normal_of_size(
 def integers(
     x: Tensor, low: int = 0, high: int | None = None, *, generator: object = None
 ) -> Tensor:
-    """Integers from low on and below high, by default all that the type of the tensor has.
+    """Integers in [low, high), by default the range of the tensor's type.
 
-    Floating-point numbers have all integers up to the first one whose successor they lack.
+    For floating-point types this ends at the first integer whose successor is not representable.
     """
     digits = {**_DIGITS, torch.float32: 24, torch.float64: 53}.get(x.dtype)
     if generator is not None or x.dtype.is_complex:
@@ -261,4 +256,4 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.cauchy.default: _of(rand, _cauchy, 0.0, 1.0),
     aten.log_normal.default: _of(randn, _log_normal, 1.0, 2.0),
 }
-"""How operators that draw numbers are taken apart."""
+"""The decompositions of operators that draw numbers."""

@@ -1,7 +1,7 @@
-"""Sorting and scans by counting: each element looks at all others of its row.
+"""Sorting and scans by counting: each element is compared with all others of its row.
 
-That is one kernel, or a few, without any memory for what is between, but its work grows with the
-square of the length; rows longer than `LONGEST` are left to eager torch, unless there are few.
+This takes one kernel, or a few, without intermediates, but quadratic work; rows longer than
+`LONGEST` run in eager torch, unless there are few.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from torch import Tensor
 aten = torch.ops.aten
 
 LONGEST = 1024
-"""Rows of so many elements are sorted, or scanned."""
+"""The maximal length of rows that are sorted, or scanned."""
 LARGEST = 1 << 26
-"""Longer rows are if that takes no more comparisons than so many."""
+"""The maximal number of comparisons for longer rows."""
 
 
 def rows_of(x: Tensor, dim: int) -> Tensor | None:
-    """Give a tensor with a dimension as its last one, None where it is too long."""
+    """Move a dimension of a tensor to the end; return None if it is too long."""
     rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
     length = rows.shape[-1]
     if length == 0 or (length > LONGEST and rows.numel() * length > LARGEST) or x.is_complex():
@@ -28,15 +28,14 @@ def rows_of(x: Tensor, dim: int) -> Tensor | None:
 
 
 def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
-    """Give what `rows_of` has moved its place back; a scalar stays one."""
+    """Undo `rows_of`."""
     return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
 
 
 def _order(rows: Tensor, descending: bool) -> Tensor:
-    """Give the places of the elements of rows in their order; NaN is the largest number.
+    """Return the ranks of the elements of rows; NaN is the largest number.
 
-    The place of an element in the order is the number of those before it; equal ones stay as they
-    are.
+    The rank of an element is the number of those before it in a stable sort.
     """
     count = rows.shape[-1]
     mine, other = rows[..., :, None], rows[..., None, :]
@@ -52,7 +51,7 @@ def _order(rows: Tensor, descending: bool) -> Tensor:
 
 
 def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | None:
-    """Give the elements in their order, along the last dimension, and where they were."""
+    """Return the elements sorted along the last dimension, and their indices."""
     rows = rows_of(x, dim)
     if rows is None:
         return None
@@ -61,7 +60,7 @@ def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | No
 
 
 def sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
-    """The elements in their order, and where they were."""
+    """The sorted elements, and their indices."""
     found = _sorted(x, dim, descending)
     return NotImplemented if found is None else tuple(back(each, dim, x) for each in found)
 
@@ -69,24 +68,24 @@ def sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
 def stable_sort(
     x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> Any:
-    """A sort, which is stable in any case."""
+    """A sort, which is always stable."""
     return sort(x, dim, descending)
 
 
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The largest or smallest elements, in their order, and where they were."""
+    """The largest or smallest elements, sorted, and their indices."""
     found = _sorted(x, dim, largest)
     return NotImplemented if found is None else tuple(back(f[..., :k], dim, x) for f in found)
 
 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
-    """Give the element of each row at a place in their order, and where it was.
+    """Return the element of each row with a rank, and its index.
 
     Args:
         x: the tensor.
-        dim: its dimension that has the rows.
-        keepdim: whether the dimension stays.
-        place: gives places [..., 1] in the order of the sorted rows.
+        dim: the dimension of the rows.
+        keepdim: whether to keep the dimension.
+        place: returns the ranks [..., 1], given the sorted rows.
     """
     found = _sorted(x, dim, False)
     if found is None:
@@ -97,12 +96,12 @@ def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor
 
 
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest element, and where it was."""
+    """The k-th smallest element, and its index."""
     return _chosen(x, dim, keepdim, lambda rows: torch.full_like(rows[..., :1], k - 1).long())
 
 
 def median(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The lower one of the elements in the middle, or NaN if there is any; and where it was."""
+    """The lower median, or NaN if there is any, and its index."""
 
     def place(rows: Tensor) -> Tensor:
         last = rows.shape[-1] - 1
@@ -114,7 +113,7 @@ def median(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def nanmedian(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The lower one of the elements in the middle, without NaN; and where it was."""
+    """The lower median ignoring NaN, and its index."""
 
     def place(rows: Tensor) -> Tensor:
         return (((~rows.isnan()).sum(-1, True) - 1).clamp(min=0)) // 2
@@ -123,7 +122,7 @@ def nanmedian(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def _of_all(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
-    """Make a function of the rows of a dimension one of all elements, without places."""
+    """Make a reduction of all elements, without indices, of one along a dimension."""
 
     def of_all(x: Tensor) -> Any:
         found = function(x.reshape(-1), 0)
@@ -141,7 +140,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Any:
-    """How many elements of sorted rows are smaller, or not larger, than each element."""
+    """The number of elements of sorted rows that are smaller, or not larger, than each element."""
     if sequence.shape[-1] > LONGEST:
         return NotImplemented
     if sorter is not None:
@@ -159,7 +158,7 @@ def searchsorted(
 def bucketize(
     x: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Any:
-    """Between which boundaries each element is."""
+    """The index of the bucket of each element."""
     return searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
@@ -167,14 +166,14 @@ def bucketize(
 
 
 def _prefixes(rows: Tensor, neutral: float) -> tuple[Tensor, Tensor]:
-    """Give rows [..., n] as [..., n, n], where row i has elements 0 to i; and where those are."""
+    """Return rows [..., n] as [..., n, n], where row i has elements 0 to i, and their mask."""
     places = torch.arange(rows.shape[-1], device=rows.device)
     inside = places <= places[:, None]
     return torch.where(inside, rows[..., None, :], neutral), inside
 
 
 def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-    """The products of each element and those before it."""
+    """The cumulative product."""
     if dtype is None and not x.is_floating_point() and not x.is_complex():
         dtype = torch.int64
     rows = rows_of(x, dim)
@@ -185,7 +184,7 @@ def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
 
 
 def logcumsumexp(x: Tensor, dim: int) -> Any:
-    """The logarithms of the sums of the exponentials of each element and those before it."""
+    """The cumulative logsumexp."""
     rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
@@ -197,7 +196,7 @@ def logcumsumexp(x: Tensor, dim: int) -> Any:
 
 
 def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
-    """Give the extreme ones among each element and those before it, and where the last one is."""
+    """Return the cumulative extremes, and the index of the last one."""
     rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
@@ -216,12 +215,12 @@ def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
 
 
 def cummax(x: Tensor, dim: int) -> Any:
-    """The largest of each element and those before it, and where the last one is."""
+    """The cumulative maximum, and the index of the last one."""
     return _extremes(x, dim, True)
 
 
 def cummin(x: Tensor, dim: int) -> Any:
-    """The smallest of each element and those before it, and where the last one is."""
+    """The cumulative minimum, and the index of the last one."""
     return _extremes(x, dim, False)
 
 
@@ -241,4 +240,4 @@ SORTING: dict[Any, Callable[..., Any]] = {
     aten.sort.stable: stable_sort,
     aten.topk.default: topk,
 }
-"""How what sorts and scans is taken apart."""
+"""The decompositions of sorting and scans."""

@@ -1,7 +1,7 @@
-"""Functions of elements that are formulas of others, and some operators without a family.
+"""Elementwise functions as formulas of others, and miscellaneous operators.
 
-Where a formula is an approximation, its error is said: relative, in float64, and below what float32
-can tell apart. The errors are checked by the tests.
+Docstrings of approximations state the relative error in float64, which is below the epsilon of
+float32. Tests check the errors.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ aten = torch.ops.aten
 
 
 def _floating(x: Tensor) -> Tensor:
-    """Give integers as the floating-point numbers that torch computes with."""
+    """Convert integers to the floating-point type that torch computes in."""
     return x if x.is_floating_point() else x.to(torch.get_default_dtype())
 
 
 def _real(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Any]:
-    """Compute a function of real numbers, halves in float32."""
+    """Compute a function in floating point, halves in float32."""
 
     def of_real(x: Tensor) -> Any:
         if x.is_complex():
@@ -38,7 +38,7 @@ def angle(x: Tensor) -> Tensor:
 
 
 def digamma(x: Tensor) -> Tensor:
-    """The derivative of lgamma: moved to x >= 10, where an asymptotic series ends at 1e-14."""
+    """The derivative of lgamma: by recurrence to x >= 10, then an asymptotic series, to 1e-14."""
     mirrored = 1 - x
     y = torch.where(x < 0.5, mirrored, x)
     total = torch.zeros_like(x)
@@ -49,7 +49,7 @@ def digamma(x: Tensor) -> Tensor:
     z = 1 / (y * y)
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132)))))
     total = total + y.log() - 0.5 / y - series
-    # Reduced before the product with pi, of which float32 knows 7 digits.
+    # Range reduction before the multiplication by pi, which float32 rounds.
     turned = total - pi / torch.tan(pi * (x - x.round()))
     result = torch.where(x < 0.5, turned, total)
     pole = (x < 0) & (x == x.floor())
@@ -58,13 +58,13 @@ def digamma(x: Tensor) -> Tensor:
 
 
 def erfinv(x: Tensor) -> Tensor:
-    """The inverse of erf: a guess to 2e-3, and steps of Newton's method, to 1e-12 within 0.999."""
+    """The inverse of erf: an approximation to 2e-3, and Newton iterations, to 1e-12 up to 0.999."""
     a = 0.147
     tail = torch.log1p(-x * x)
     half = 2 / (pi * a) + tail / 2
     guess = torch.copysign((((half * half - tail / a).sqrt()) - half).sqrt(), x)
     for _ in range(3):
-        # 1 - erf loses nothing in the tails if erfc is asked for.
+        # erfc avoids cancellation in the tails.
         error = torch.where(
             x.abs() < 0.5,
             guess.erf() - x,
@@ -81,7 +81,7 @@ def ndtri(x: Tensor) -> Tensor:
 
 
 def _modified_bessel(order: int, scaled: bool) -> Callable[[Tensor], Any]:
-    """Make I of an order, perhaps times exp(-|x|): to 1e-10, beyond 30 by a series of 1/x."""
+    """Return I of an order, optionally times exp(-|x|): to 1e-10, beyond 30 by a series in 1/x."""
 
     def bessel(x: Tensor) -> Tensor:
         size = x.abs()
@@ -101,17 +101,17 @@ def _modified_bessel(order: int, scaled: bool) -> Callable[[Tensor], Any]:
 
 
 def fmax(x: Tensor, other: Tensor) -> Tensor:
-    """The larger one of two numbers, of which NaN is none."""
+    """The maximum, ignoring NaN."""
     return torch.where(other.isnan() | (x >= other), x, other)
 
 
 def fmin(x: Tensor, other: Tensor) -> Tensor:
-    """The smaller one of two numbers, of which NaN is none."""
+    """The minimum, ignoring NaN."""
     return torch.where(other.isnan() | (x <= other), x, other)
 
 
 def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
-    """A number rounded to digits behind the point, or in front of it."""
+    """Rounding to a number of decimal digits, which may be negative."""
     factor = 10.0 ** abs(decimals)
     if not x.is_floating_point():
         return NotImplemented
@@ -126,7 +126,7 @@ def eye(rows: int, columns: int | None = None, **how: Any) -> Tensor:
 
 
 def frexp(x: Tensor) -> Any:
-    """Numbers as mantissas from 1/2 on below 1, and powers of two; powers of two are exact."""
+    """Mantissas in [1/2, 1), and exponents."""
     if x.dtype not in (torch.float32, torch.float64):
         return NotImplemented
     wide = x.double()
@@ -134,14 +134,14 @@ def frexp(x: Tensor) -> Any:
     size = torch.where(ordinary, wide.abs(), 0.5)
     power = size.log2().floor() + 1
     mantissa = _scaled(size, -power)
-    # The logarithm may be rounded up to the next number.
+    # The logarithm may be rounded up to the next integer.
     power = torch.where(mantissa < 0.5, power - 1, torch.where(mantissa >= 1, power + 1, power))
     mantissa = torch.where(ordinary, torch.copysign(_scaled(size, -power), wide), wide)
     return mantissa.to(x.dtype), torch.where(ordinary, power, 0).int()
 
 
 def _scaled(x: Tensor, power: Tensor) -> Tensor:
-    """Give x times a power of two, in two steps, since the power may be no number."""
+    """Return x times a power of two, in two steps, since the power may overflow."""
     half = (power / 2).floor()
     return x * half.exp2() * (power - half).exp2()
 
@@ -153,7 +153,7 @@ def upsample_smoothly(
     scales_h: float | None = None,
     scales_w: float | None = None,
 ) -> Tensor:
-    """An image in another size by triangles as wide as what a pixel becomes: two products."""
+    """Antialiased resizing of images by triangle filters: two matmuls."""
     for dim, size, scale in ((-1, output_size[1], scales_w), (-2, output_size[0], scales_h)):
         weights = _triangles(x, x.shape[dim], size, align_corners, scale)
         x = (x.transpose(dim, -1) @ weights).transpose(dim, -1)
@@ -161,7 +161,7 @@ def upsample_smoothly(
 
 
 def _triangles(x: Tensor, old: int, new: int, align_corners: bool, scale: float | None) -> Tensor:
-    """Give the weights of old pixels in new ones [old, new]."""
+    """Return the weights [old, new] of old pixels in new ones."""
     if align_corners:
         step = (old - 1) / (new - 1) if new > 1 else 0.0
     else:
@@ -179,7 +179,7 @@ def _triangles(x: Tensor, old: int, new: int, align_corners: bool, scale: float 
 def grid_sampler_3d(
     x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
 ) -> Any:
-    """Elements of volumes at places of a grid: the nearest, or a mean of the eight around one."""
+    """Sampling of volumes at a grid: nearest, or trilinear."""
     if interpolation > 1 or 0 in x.shape:
         return NotImplemented
     sizes, flat = x.shape[2:], x.flatten(2)
@@ -208,9 +208,9 @@ def grid_sampler_3d(
 
 
 def _place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
-    """Give the place between pixels that a number from -1 to 1 stands for."""
+    """Return the pixel coordinate of a grid coordinate from -1 to 1."""
     place = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
-    if padding == 2:  # mirrored at the outermost pixels, or at their edges
+    if padding == 2:  # reflection at the centers of the outermost pixels, or at their edges
         low, span = (0.0, size - 1) if align_corners else (-0.5, size)
         if span == 0:
             return torch.zeros_like(at)
@@ -231,19 +231,19 @@ def spherical_bessel_j0(x: Tensor) -> Tensor:
 
 
 def addbmm(x: Tensor, lhs: Tensor, rhs: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """A sum of products of matrices [b, m, k] and [b, k, n]: one product over all b k."""
+    """A sum of matmuls [b, m, k] and [b, k, n]: one matmul that contracts b and k."""
     total = alpha * torch.mm(lhs.transpose(0, 1).flatten(1), rhs.flatten(0, 1))
     return total if beta == 0 else beta * x + total
 
 
 def cdist(lhs: Tensor, rhs: Tensor, p: float, compute_mode: int | None) -> Tensor:
-    """The distances between all rows of two matrices."""
+    """The pairwise distances between the rows of two matrices."""
     differences = lhs[..., :, None, :] - rhs[..., None, :, :]
     return aten.linalg_vector_norm(differences, p, [-1])
 
 
 def pdist(x: Tensor, p: float = 2) -> Tensor:
-    """The distances between all different rows of a matrix."""
+    """The pairwise distances between the rows of a matrix."""
     count = x.shape[0]
     if count < 2:
         return x.new_zeros(0)
@@ -262,7 +262,7 @@ def trilinear(
     sumdim: list[int],
     unroll_dim: int = 1,
 ) -> Tensor:
-    """The sums of products of three tensors, each with dimensions added."""
+    """The sums of products of three tensors, each with dimensions inserted."""
     product: Any = 1
     for x, dims in ((a, expand1), (b, expand2), (c, expand3)):
         for dim in sorted(dims):
@@ -297,4 +297,4 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.special_ndtri.default: _real(ndtri),
     aten.special_spherical_bessel_j0.default: _real(spherical_bessel_j0),
 }
-"""How functions of elements are taken apart."""
+"""The decompositions of functions of elements."""

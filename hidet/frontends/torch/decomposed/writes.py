@@ -1,4 +1,4 @@
-"""Operators that combine what they write at positions, or write where a mask says so."""
+"""Scatter reductions, masked writes, and writes through views."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,11 +10,11 @@ from torch._decomp import decomposition_table  # pyright: ignore[reportUnknownVa
 aten = torch.ops.aten
 
 LARGEST = 1 << 24
-"""So many pairs of an element and one of the source are looked at for a maximum or a product."""
+"""The maximal number of pairs of an element and a source element for a maximum or a product."""
 
 
 def checked(index: Tensor, size: int) -> Tensor:
-    """Give positions, which a look-up of the numbers below a size checks; none is negative."""
+    """Return checked, nonnegative indices: a look-up in a range checks them."""
     numbers = torch.arange(size, dtype=index.dtype, device=index.device)
     return numbers.index_select(0, index.reshape(-1)).reshape(index.shape)
 
@@ -22,7 +22,7 @@ def checked(index: Tensor, size: int) -> Tensor:
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """A sum, mean, product, maximum or minimum of the source's elements for each position."""
+    """A scatter with a reduction: sum, mean, product, maximum or minimum."""
     if x.dim() == 0:
         rows = x.reshape(1), 0, index.reshape(1), src.reshape(1)
         found = scatter_reduce(*rows, reduce, include_self=include_self)
@@ -44,7 +44,7 @@ def scatter_reduce(
 def _pairwise(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, counts: Tensor
 ) -> Any:
-    """Give products or extremes, for which every element looks at all of the source's."""
+    """Return products or extremes, comparing every element with all of the source's."""
     if x.numel() * index.shape[dim] > LARGEST:
         return NotImplemented
     if x.dtype is torch.bool:
@@ -74,7 +74,7 @@ def _pairwise(
 def index_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """The same for slices of a dimension."""
+    """The same for slices along a dimension."""
     index = index.reshape(-1)
     if x.dim() == 0 or source.dim() == 0:
         source = source.reshape(-1)
@@ -85,7 +85,7 @@ def index_reduce(
 
 
 def _with_checked_index(operator: Any) -> Callable[..., Any]:
-    """Give torch's way for slices at positions, which counts negative ones from the end."""
+    """Return torch's decomposition of slices at indices, with negative ones wrapped."""
     table: Any = decomposition_table  # pyright: ignore[reportUnknownVariableType]
     take_apart: Callable[..., Any] = table[operator]
 
@@ -97,14 +97,14 @@ def _with_checked_index(operator: Any) -> Callable[..., Any]:
 
 
 def scatter_with(x: Tensor, dim: int, index: Tensor, source: Any, *, reduce: str) -> Any:
-    """The older form of sums and products at positions, also of a number."""
+    """The older form of scatter reductions, also of a scalar."""
     if not isinstance(source, Tensor):
         source = torch.full(index.shape, source, dtype=x.dtype, device=x.device)
     return scatter_reduce(x, dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
 
 
 def _written(x: Tensor, places: Callable[[Tensor], Tensor], source: Tensor) -> Tensor:
-    """Write elements to those places that a view picks."""
+    """Write elements through a view."""
     numbers = torch.arange(x.numel(), device=x.device).reshape(x.shape)
     picked = places(numbers).reshape(-1)
     return x.reshape(-1).index_put((picked,), source.reshape(-1).to(x.dtype)).reshape(x.shape)
@@ -117,7 +117,7 @@ def as_strided_scatter(
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> Any:
-    """A strided view written."""
+    """A write to a strided view."""
     if not x.is_contiguous() or x.storage_offset() != 0:
         return NotImplemented
     return _written(x, lambda n: n.as_strided(size, stride, storage_offset or 0), source)
@@ -126,13 +126,13 @@ def as_strided_scatter(
 def diagonal_scatter(
     x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
-    """A diagonal written."""
+    """A write to a diagonal."""
     return _written(x, lambda n: n.diagonal(offset, dim1, dim2), source)
 
 
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
-    """The source's elements, one after the other, where a mask says so."""
-    x = torch.where(mask, x, x)  # of the shape that both broadcast to
+    """The source's consecutive elements where a mask is true."""
+    x = torch.where(mask, x, x)  # broadcasts
     mask = mask.expand(x.shape)
     if not 0 < x.numel() <= 4096 or source.numel() == 0:
         return NotImplemented
@@ -152,4 +152,4 @@ WRITES: dict[Any, Callable[..., Any]] = {
     aten.scatter.value_reduce: scatter_with,
     aten.scatter_reduce.two: scatter_reduce,
 }
-"""How what combines at positions is taken apart."""
+"""The decompositions of scatter operators."""

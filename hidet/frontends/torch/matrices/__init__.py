@@ -1,6 +1,5 @@
-"""Kernels for batches of small matrices, as scripts: a warp takes a matrix, or a lane a column.
+"""Script kernels for batches of small matrices: a warp per matrix, or a lane per column.
 
-Each module has functions that build the kernel of one shape and type. Matrices lie in shared
-memory, where each lane has rows or columns of its own. Results are stored by columns, as LAPACK and
-thus torch has them.
+Each module has functions that build the kernel of one shape and type. Matrices are in shared
+memory, where each lane owns rows or columns. Results are column-major, as in LAPACK and torch.
 """

@@ -1,10 +1,10 @@
-"""Kernels that factorise matrices by reflections, and by rotations.
+"""Kernels of factorizations by Householder reflections and by Jacobi rotations.
 
 References: G. Golub and C. Van Loan, Matrix Computations, 4th edition, 5.1 and 5.2 (reflections,
 QR), 8.5 (Jacobi's method for eigenvalues) and 8.6.3 (one-sided Jacobi for singular values).
 """
 
-# What scripts say is no Python for a type checker.
+# Scripts are not valid Python for a type checker.
 # pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportMissingParameterType=false, reportOperatorIssue=false
@@ -20,15 +20,15 @@ from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
 from hidet.lang.math import sqrt
 
 SWEEPS = 40
-"""Rotations go over all pairs so often at most. They converge quadratically, in some eight."""
+"""The maximal number of sweeps. They converge quadratically, in about eight."""
 
 
 @cache
 def qr_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
-    """Return `qr_factor(x, qr, tau)`: reflections that make matrices triangular, a warp a matrix.
+    """Return `qr_factor(x, qr, tau)`: the QR factorization, a warp per matrix.
 
-    x [batch, m, n]; qr [batch, n, m], stored by columns, has R and below it the reflections, whose
-    first elements are 1; tau [batch, min(m, n)] has their factors. LAPACK calls this `geqrf`.
+    x [batch, m, n]; qr [batch, n, m], column-major, has R and below it the reflections, whose first
+    elements are 1; tau [batch, min(m, n)] has their factors. See `geqrf` of LAPACK.
     """
     kind, least = TYPES[element], min(m, n)
 
@@ -78,11 +78,10 @@ def qr_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
 def reflect(
     element: str, batch: int, m: int, k: int, columns: int, transposed: bool
 ) -> CompiledFunction:
-    """Return `reflect(a, tau, c, out)`: reflections of columns, a lane a column.
+    """Return `reflect(a, tau, c, out)`: applies reflections to columns, a lane per column.
 
-    a [batch, m, k] has the reflections below its diagonal and tau [batch, k] their factors, as
-    `qr_factor` gives them; c [batch, m, columns]; out [batch, columns, m], stored by columns, is
-    Q c, or where that is `transposed`, that of the transposed Q.
+    a [batch, m, k] and tau [batch, k] are results of `qr_factor`; c [batch, m, columns]; out
+    [batch, columns, m], column-major, is Q c, or Q^T c if `transposed`.
     """
     kind = TYPES[element]
 
@@ -120,9 +119,9 @@ def reflect(
 
 @script
 def rotation(alpha, beta, gamma):
-    """Return cosine and sine of the rotation that makes [[alpha, gamma], [gamma, beta]] diagonal.
+    """Return cosine and sine of the smaller rotation that diagonalizes a symmetric matrix.
 
-    Of the two angles it is the smaller one.
+    The matrix is [[alpha, gamma], [gamma, beta]].
     """
     ratio = (beta - alpha) / (2.0 * gamma)
     size = abs(ratio) + sqrt(1.0 + ratio * ratio)
@@ -133,7 +132,7 @@ def rotation(alpha, beta, gamma):
 
 @script
 def rotate_columns(a, p, q, cosine, sine, rows, lane):
-    """Rotate two columns of a matrix in shared memory, whose rows are the lanes' own."""
+    """Rotate two columns of a matrix in shared memory, whose rows belong to the lanes."""
     for i in range(lane, rows, LANES):
         one, other = a[i, p], a[i, q]
         a[i, p] = cosine * one - sine * other
@@ -142,10 +141,10 @@ def rotate_columns(a, p, q, cosine, sine, rows, lane):
 
 @cache
 def eigen(element: str, batch: int, n: int) -> CompiledFunction:
-    """Return `eigen(x, values, vectors)` for symmetric matrices, a warp a matrix.
+    """Return `eigen(x, values, vectors)` for symmetric matrices, a warp per matrix.
 
-    Of x [batch, n, n] the lower triangle is read; values [batch, n] are in no order; vectors
-    [batch, n, n] are stored by columns. Computed in float64.
+    The lower triangle of x [batch, n, n] is read; values [batch, n] are unordered; vectors
+    [batch, n, n] are column-major. Computed in float64.
     """
     kind = TYPES[element]
 
@@ -196,11 +195,11 @@ def eigen(element: str, batch: int, n: int) -> CompiledFunction:
 
 @cache
 def singular(element: str, batch: int, m: int, n: int) -> CompiledFunction:
-    """Return `singular(x, left, right)`: orthogonal columns, and what makes them, a warp a matrix.
+    """Return `singular(x, left, right)`: the one-sided Jacobi SVD, a warp per matrix.
 
-    x [batch, m, n]; left [batch, n, m], stored by columns, is x times right [batch, n, n], stored
-    by columns, which is orthogonal. The lengths of the columns of left, which are in no order, are
-    the singular values. Computed in float64.
+    x [batch, m, n]; left [batch, n, m], column-major, is x times right [batch, n, n], column-major,
+    which is orthogonal. The norms of the columns of left, which are unordered, are the singular
+    values. Computed in float64.
     """
     kind = TYPES[element]
 

@@ -1,10 +1,10 @@
-"""Kernels that factorise matrices into triangles, and solve systems of equations with triangles.
+"""Kernels of LU and Cholesky factorizations, and of triangular solves.
 
 References: G. Golub and C. Van Loan, Matrix Computations, 4th edition, 3.1 (substitution), 3.4 (LU
 with partial pivoting) and 4.2 (Cholesky).
 """
 
-# What scripts say is no Python for a type checker.
+# Scripts are not valid Python for a type checker.
 # pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportMissingParameterType=false, reportOperatorIssue=false
@@ -40,11 +40,11 @@ def pivot_row(a, k, m, lane):
 
 @cache
 def lu_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
-    """Return `lu_factor(x, lu, pivots, info)`: LU with partial pivoting, a warp a matrix.
+    """Return `lu_factor(x, lu, pivots, info)`: LU with partial pivoting, a warp per matrix.
 
-    x [batch, m, n]; lu [batch, n, m] is stored by columns; pivots [batch, min(m, n)], from 1 on,
-    are the rows that each row was exchanged with; info [batch] is the number, from 1 on, of the
-    first pivot that is 0, or 0.
+    x [batch, m, n]; lu [batch, n, m] is column-major; pivots [batch, min(m, n)], 1-based, are the
+    rows that each row was exchanged with; info [batch] is the 1-based index of the first pivot that
+    is 0, or 0.
     """
     kind, least = TYPES[element], min(m, n)
 
@@ -94,9 +94,9 @@ def lu_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
 
 @cache
 def permutation(batch: int, m: int, count: int) -> CompiledFunction:
-    """Return `permutation(pivots, order)`: the order of rows after exchanges, a lane a matrix.
+    """Return `permutation(pivots, order)`: the order of rows after exchanges, a lane per matrix.
 
-    pivots [batch, count], from 0 on and below m; order [batch, m].
+    pivots [batch, count], 0-based; order [batch, m].
     """
     with script_module() as module:
 
@@ -118,10 +118,10 @@ def permutation(batch: int, m: int, count: int) -> CompiledFunction:
 
 @cache
 def cholesky(element: str, batch: int, n: int) -> CompiledFunction:
-    """Return `cholesky(x, lower, info)`: the factor of symmetric matrices, a warp a matrix.
+    """Return `cholesky(x, lower, info)`: the factor of symmetric matrices, a warp per matrix.
 
-    Of x [batch, n, n] the lower triangle is read; lower [batch, n, n] is stored by columns; info
-    [batch] is the number, from 1 on, of the first minor that is not positive, or 0.
+    The lower triangle of x [batch, n, n] is read; lower [batch, n, n] is column-major; info [batch]
+    is the 1-based index of the first minor that is not positive, or 0.
     """
     kind = TYPES[element]
 
@@ -162,10 +162,7 @@ def cholesky(element: str, batch: int, n: int) -> CompiledFunction:
 
 @script
 def substitute(matrix, mine, lane, n, upper, unit, transposed):
-    """Solve for the column that a lane has in shared memory.
-
-    Of the matrix, or of the transposed one, a triangle is read.
-    """
+    """Solve for the lane's column in shared memory, by a triangle of a matrix, or transposed."""
     for step in range(n):
         k = n - 1 - step if upper else step
         if not unit:
@@ -176,7 +173,7 @@ def substitute(matrix, mine, lane, n, upper, unit, transposed):
 
 @script
 def exchange(mine, lane, n, k, pivot):
-    """Exchange two rows of the column that a lane has, one by a pivot."""
+    """Exchange row k of the lane's column with that of a pivot."""
     row = min(max(pivot - 1, 0), n - 1)
     kept = mine[k, lane]
     mine[k, lane] = mine[row, lane]
@@ -187,10 +184,10 @@ def exchange(mine, lane, n, k, pivot):
 def solve_triangular(
     element: str, batch: int, n: int, columns: int, upper: bool, unit: bool
 ) -> CompiledFunction:
-    """Return `solve_triangular(a, b, x)`: the solution of a x = b, a lane a column.
+    """Return `solve_triangular(a, b, x)`: the solution of a x = b, a lane per column.
 
-    a [batch, n, n], of which one triangle is read, without its diagonal where that is `unit`;
-    b [batch, n, columns]; x [batch, columns, n] is stored by columns.
+    a [batch, n, n], of which one triangle is read, without its diagonal if that is `unit`;
+    b [batch, n, columns]; x [batch, columns, n] is column-major.
     """
     kind = TYPES[element]
 
@@ -221,11 +218,11 @@ def solve_triangular(
 
 @cache
 def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -> CompiledFunction:
-    """Return `lu_solve(lu, pivots, b, x)`: the solution of a x = b, a lane a column.
+    """Return `lu_solve(lu, pivots, b, x)`: the solution of a x = b, a lane per column.
 
-    lu [batch, n, n], by columns, and pivots [batch, n] are those that `lu_factor` gives for a, or
-    where that is `transposed`, for the transposed a; b [batch, n, columns]; x [batch, columns, n]
-    is stored by columns. A pivot out of range counts as the nearest that is none.
+    lu [batch, n, n], column-major, and pivots [batch, n] are the results of `lu_factor` for a, or
+    if `transposed`, for the transposed a; b [batch, n, columns]; x [batch, columns, n] is
+    column-major. Pivots are clamped to the valid range.
     """
     kind = TYPES[element]
 

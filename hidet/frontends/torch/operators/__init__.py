@@ -1,7 +1,7 @@
-"""How ATen operators become operations of the graph dialect: one table for each family.
+"""Translation of ATen operators to the graph dialect: one table per family.
 
-A new operator is a line in the table of its family, and a function if none there fits; a test case
-in `tests/frontends/torch/cases.py` is asked for by the tests.
+A new operator is a line in the table of its family, and possibly a function; tests require a case
+in `tests/frontends/torch/cases.py`.
 """
 
 from hidet.frontends.torch.operators.binary import BINARY
@@ -28,9 +28,9 @@ FAMILIES: dict[str, Table] = {
     "pools": POOLING,
     "writes at positions": SCATTER,
 }
-"""The tables by what their operators have in common."""
+"""The tables by family."""
 
 OPERATORS: Table = {target: f for table in FAMILIES.values() for target, f in table.items()}
-"""All operators that can be compiled."""
+"""All supported operators."""
 
 __all__ = ["FAMILIES", "OPERATORS", "Emitter"]

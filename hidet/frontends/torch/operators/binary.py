@@ -1,8 +1,8 @@
-"""ATen operators on the elements of two tensors or of a tensor and a scalar, and selection.
+"""Binary elementwise ATen operators, and selection.
 
-Operands are cast to the type that torch's promotion rules give, which mostly is the type of the
-result; Python scalars become tensors of rank 0. A function of the graph dialect translates the ATen
-operators of its name; what differs from torch in types or properties has a function here.
+Operands are cast according to torch's promotion rules, mostly to the type of the result; Python
+scalars become tensors of rank 0. Operations of the graph dialect translate the ATen operators of
+their name; those that differ from torch in types or properties have a function here.
 """
 
 from functools import partial
@@ -20,19 +20,19 @@ aten = torch.ops.aten
 
 
 def function(op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
-    """A function of two elements of the type of the result."""
+    """A function of operands of the result's type."""
     return g.emit(op(g.operand(lhs, g.element), g.operand(rhs, g.element)))
 
 
 def division(op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
-    """A division with a remainder, whose divisor is checked."""
+    """A division or remainder, with a checked divisor."""
     return g.emit(op(g.operand(lhs, g.element), g.divisor(rhs)))
 
 
 def sum_with_factor(
     op: type[BinaryOp], g: Emitter, lhs: Operand, rhs: Operand, alpha: Number = 1
 ) -> SSAValue:
-    """A sum or difference whose right operand may have a factor."""
+    """A sum or difference, whose right operand may be scaled."""
     right = g.operand(rhs, g.element)
     if alpha != 1:
         right = g.emit(graph.MulOp(right, g.scalar(alpha, g.element)))
@@ -48,19 +48,19 @@ def divide(g: Emitter, lhs: Operand, rhs: Operand, *, rounding_mode: str | None 
         return g.emit(graph.DivOp(left, right))
     if is_float(g.element):
         return g.emit(graph.TruncOp(g.emit(graph.DivOp(left, right))))
-    # Without what a division towards 0 leaves over, there is nothing to round.
+    # Subtracting the remainder makes the division exact.
     left = g.emit(graph.SubOp(left, g.emit(graph.FmodOp(left, right))))
     return g.emit(graph.FloorDivideOp(left, right))
 
 
 def comparison(op: type[ComparisonOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
-    """A comparison of two elements of their common type."""
+    """A comparison in the promoted type."""
     element = g.promoted_element(0, 1)
     return g.emit(op(g.operand(lhs, element), g.operand(rhs, element)))
 
 
 def logical(op: type[BitwiseOp], g: Emitter, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """A logical operator; numbers count as true where they are not 0."""
+    """A logical operator; nonzero numbers are true."""
     return g.emit(op(g.cast(lhs, i1), g.cast(rhs, i1)))
 
 
@@ -72,7 +72,7 @@ def where(g: Emitter, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAV
 def clamp(
     g: Emitter, x: SSAValue, low: SSAValue | None = None, high: SSAValue | None = None
 ) -> SSAValue:
-    """Each element kept between the elements of two tensors."""
+    """Clamping between two tensors."""
     result = g.cast(x, g.element)
     if low is not None:
         result = g.emit(graph.MaximumOp(result, g.cast(low, g.element)))
@@ -85,7 +85,7 @@ SHIFTS: dict[type[BinaryOp], str] = {
     graph.BitwiseLeftShiftOp: "__lshift__",
     graph.BitwiseRightShiftOp: "__rshift__",
 }
-"""What Python's operators call; other overloads have the operation's name."""
+"""The ATen names of Python's operators; other overloads have the operation's name."""
 
 DIVISIONS = (graph.FloorDivideOp, graph.FmodOp, graph.RemainderOp)
 
@@ -118,4 +118,4 @@ BINARY: Table = {
     aten.where.self: where,
     aten.clamp.Tensor: clamp,
 }
-"""How operators on two tensors, element by element, are translated."""
+"""The translations of binary elementwise operators."""

@@ -1,4 +1,4 @@
-"""ATen operators that multiply matrices and add up: products, convolutions, attention."""
+"""ATen contractions: matmuls, convolutions, attention."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 
 def matmul(g: Emitter, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-    """A product of matrices, or of a stack of them."""
+    """A matmul, possibly batched."""
     weight = _transposed(rhs)
     if weight is not None:
         return linear(g, lhs, weight)
@@ -35,7 +35,7 @@ def addmm(
     beta: Number = 1,
     alpha: Number = 1,
 ) -> SSAValue:
-    """A product of matrices plus something that broadcasts to it, both with factors."""
+    """A scaled matmul plus a scaled tensor, which broadcasts."""
     weight = _transposed(rhs)
     if weight is not None and shape_of(bias) == shape_of(weight)[:1] and (alpha, beta) == (1, 1):
         return linear(g, lhs, weight, bias)
@@ -56,12 +56,12 @@ def linear(g: Emitter, x: SSAValue, weight: SSAValue, bias: SSAValue | None = No
     return g.reshape(result, g.shape)
 
 
-# torch takes `nn.Linear` and `@` on stacks of matrices apart: it flattens leading dimensions, views
-# the weight transposed, multiplies, and brings the dimensions back. These put them together again.
+# torch decomposes `nn.Linear` and `@` on batches: it flattens leading dimensions, transposes the
+# weight, multiplies, and unflattens. These functions recover the operands.
 
 
 def _transposed(matrix: SSAValue) -> SSAValue | None:
-    """Give what a matrix is the transpose of, if it is one."""
+    """Return the operand of a transpose, if a matrix is one."""
     permute = matrix.owner
     if isinstance(permute, graph.PermuteOp) and permute.dims.get_values() == (1, 0):
         return permute.x
@@ -69,7 +69,7 @@ def _transposed(matrix: SSAValue) -> SSAValue | None:
 
 
 def _before_reshape(x: SSAValue, last: int) -> SSAValue:
-    """Give x as it was before dimensions in front of the last ones were flattened."""
+    """Return the operand of a reshape that flattens leading dimensions, if x is one."""
     reshape = x.owner
     if isinstance(reshape, graph.ReshapeOp):
         before, after = shape_of(reshape.x), shape_of(x)
@@ -90,7 +90,7 @@ def convolution(
     output_padding: Sequence[int],
     groups: int,
 ) -> SSAValue:
-    """A convolution over one or two dimensions."""
+    """A 1D or 2D convolution."""
     if transposed:
         raise unsupported("a transposed convolution")
     rank = len(shape_of(x)) - 2
@@ -112,7 +112,7 @@ def convolution(
 
 
 def attention_first(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:
-    """Attention in a form of one device, without what its gradient would need."""
+    """A device-specific form of attention, without the results for its gradient."""
     return (attention(g, *arguments, **keywords),)
 
 
@@ -141,7 +141,7 @@ def attention(g: Emitter, *arguments: Any, **keywords: Any) -> SSAValue:
 
 
 def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
-    """Give keys or values, each head as often as queries share it."""
+    """Return keys or values, with heads repeated for grouped queries."""
     *batch, own, length, size = shape_of(x)
     if own == heads:
         return x
@@ -162,4 +162,4 @@ CONTRACTION: Table = {
     aten._scaled_dot_product_efficient_attention.default: attention_first,
     aten._scaled_dot_product_cudnn_attention.default: attention_first,
 }
-"""How operators that multiply matrices are translated."""
+"""The translations of contractions."""

@@ -1,4 +1,4 @@
-"""ATen operators that make tensors of nothing."""
+"""ATen operators that create tensors."""
 
 import torch
 from xdsl.ir import SSAValue
@@ -18,12 +18,12 @@ def full(g: Emitter, *arguments: Number) -> SSAValue:
 
 
 def empty(g: Emitter, *_: object) -> SSAValue:
-    """A tensor whose values do not matter; neither does how it lies in memory."""
+    """An uninitialized tensor."""
     return g.fill(0)
 
 
 def arange(g: Emitter, start: Number, end: Number, step: Number = 1) -> SSAValue:
-    """A range; the length of the result says where it ends."""
+    """A range, whose length is that of the result."""
     return g.emit(graph.IotaOp(type_of(g.meta), start=start, step=step))
 
 
@@ -45,4 +45,4 @@ CREATION: Table = {
     aten.arange.start_step: arange,
     RANDOM: random,
 }
-"""How operators that make tensors are translated."""
+"""The translations of operators that create tensors."""

@@ -1,4 +1,4 @@
-"""What the functions that translate one ATen operator write with."""
+"""The builder of translations, and queries on FX nodes."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -19,27 +19,27 @@ from hidet.frontends.torch.locations import location_of, name_hint
 Operand: TypeAlias = SSAValue | Number
 """An operand of an elementwise operator: a tensor or a Python scalar."""
 Results: TypeAlias = SSAValue | tuple[SSAValue | None, ...]
-"""What a translation gives: a value, or several, with None for one that it cannot compute."""
+"""The result of a translation: a value, or several, with None for one that is not computed."""
 Translation: TypeAlias = Callable[..., Results]
-"""Writes the operations for one call of an ATen operator.
+"""Builds the operations for a call of an ATen operator.
 
-It gets an `Emitter` and the arguments of the call, tensors as values. What only says how the result
-is stored (`dtype`, `device`, `memory_format` ...) is left out: the type of the result is known. It
-raises `UnsupportedOperatorError`, or lets an operation's `VerifyException` pass, where the graph
-dialect cannot express the call.
+It takes an `Emitter` and the arguments of the call, tensors as values, except `dtype`, `device`,
+`memory_format` and the like, which the type of the result implies. It raises
+`UnsupportedOperatorError`, or an operation's `VerifyException`, if the graph dialect cannot express
+the call.
 """
 Overload: TypeAlias = torch._ops.OpOverload  # pyright: ignore[reportPrivateUsage]
 """One signature of an ATen operator, such as `aten.add.Tensor`."""
 Table: TypeAlias = dict[Overload, Translation]
-"""Which function translates which operator."""
+"""Translations by operator."""
 
 
 def overloads_of(name: str, operands: int) -> list[Overload]:
-    """Give the ATen operators of a name that map tensors, or numbers, to one tensor.
+    """Return the ATen overloads of a name that map tensors, or numbers, to one tensor.
 
     Args:
-        name: the name; that of an operation, too, such as `graph.add`.
-        operands: how many arguments they take; those that take more say more.
+        name: the name, also that of an operation, such as `graph.add`.
+        operands: the number of arguments.
     """
     packet = getattr(torch.ops.aten, name.removeprefix("graph."), None)
     found = [getattr(packet, name) for name in packet.overloads()] if packet is not None else []
@@ -53,7 +53,7 @@ def overloads_of(name: str, operands: int) -> list[Overload]:
 
 
 def first_tensor(node: fx.Node) -> torch.Tensor:
-    """Give the tensor that torch says a node gives; of several results the first that is one."""
+    """Return the fake tensor of a node's result, the first of several."""
     value: Any = node.meta["val"]
     if isinstance(value, tuple | list):
         parts = cast("Sequence[Any]", value)
@@ -62,7 +62,7 @@ def first_tensor(node: fx.Node) -> torch.Tensor:
 
 
 def draws_numbers(node: fx.Node) -> bool:
-    """Tell whether a call draws from torch's generators; attention does so for dropout alone."""
+    """Return whether a call draws from torch's generators; attention does so only for dropout."""
     target: Any = node.target
     if torch.Tag.nondeterministic_seeded not in getattr(target, "tags", ()):
         return False
@@ -81,32 +81,29 @@ _CHECKS = (
 
 
 def raises_errors(node: fx.Node) -> bool:
-    """Tell whether a call does nothing but to raise an error of torch's if data are wrong."""
+    """Return whether a call only raises an error of torch if data are invalid."""
     return node.target in _CHECKS or (node.target is with_effects and node.args[1] in _CHECKS)
 
 
 def may_be_tf32(result: torch.Tensor) -> bool:
-    """Tell whether torch's flags for TF32 concern a contraction with such a result."""
+    """Return whether torch's flags for TF32 apply to a contraction with this result."""
     return result.dtype is torch.float32 and result.device.type == "cuda"
 
 
 def fp32_precision(kind: Literal["matmul", "conv"]) -> str:
-    """Give the precision that torch's flags permit for such contractions: "ieee" or "tf32"."""
+    """Return torch's precision of a kind of contractions: "ieee" or "tf32"."""
     return "tf32" if _flags(kind).fp32_precision == "tf32" else "ieee"
 
 
 @cache
 def _flags(kind: Literal["matmul", "conv"]) -> Any:
-    """Give torch's object with the flag; every call of a convolution asks it, so it is kept."""
-    backends: Any = torch.backends  # its modules make their attributes up when asked, in 0.5 us
+    """Return torch's object with the flag; cached, as every call with a convolution reads it."""
+    backends: Any = torch.backends  # attributes of its modules take 0.5 us
     return backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
 
 
 class Emitter:
-    """Writes operations at the end of a block, one FX node after the other.
-
-    Operations get the location and the name of the current node.
-    """
+    """Appends operations to a block, with the location and the name of the current FX node."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -115,16 +112,16 @@ class Emitter:
         self._hint: str | None = None
 
     def start(self, node: fx.Node) -> None:
-        """Make a node the current one."""
+        """Set the current node."""
         self._node = node
         self._location = location_of(node)
         self._hint = name_hint(node)
 
     def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Write an operation and give its result.
+        """Append an operation, and return its result.
 
         Raises:
-            VerifyException: the operation is not a valid one.
+            VerifyException: the operation is invalid.
         """
         op.verify_()
         op.location = self._location
@@ -133,10 +130,10 @@ class Emitter:
         return op.result
 
     def emit_all(self, op: graph.CallKernelOp, hint: str) -> Sequence[SSAValue]:
-        """Write the call of a kernel and give its results, which are named after `hint`.
+        """Append the call of a kernel, and return its results, which are named after `hint`.
 
         Raises:
-            VerifyException: the operation is not a valid one.
+            VerifyException: the operation is invalid.
         """
         op.verify_()
         op.location = self._location
@@ -145,24 +142,22 @@ class Emitter:
         self.block.add_op(op)
         return op.results_
 
-    # ------------------------------------------------------------------ the current node
-
     @property
     def node(self) -> fx.Node:
-        """The node whose operations are being written."""
+        """The current node."""
         if self._node is None:
             raise RuntimeError("no node has been started")
         return self._node
 
     @property
     def meta(self) -> torch.Tensor:
-        """What torch says of the result: a tensor without data; of several results the first."""
+        """The fake tensor of the result, the first of several."""
         return first_tensor(self.node)
 
     def statistics_element(self) -> Attribute | None:
-        """Give the element type of the second of several results; None if nobody reads the others.
+        """Return the element type of the second result; None if only the first one is used.
 
-        Norms give the statistics that their gradient wants beside the result.
+        Norms also return the statistics for their gradient.
         """
         if all(user.args[1] == 0 for user in self.node.users):
             return None
@@ -179,10 +174,7 @@ class Emitter:
         return tuple(self.meta.shape)
 
     def promoted_element(self, *positions: int) -> Attribute:
-        """Give the element type that torch promotes two arguments of the node to.
-
-        Needed where the result does not tell, as for comparisons.
-        """
+        """Return the element type that torch promotes two arguments to, such as of comparisons."""
         values: list[Any] = [
             argument.meta["val"] if isinstance(argument, fx.Node) else argument
             for argument in (self.node.args[position] for position in positions)
@@ -190,46 +182,44 @@ class Emitter:
         return element_of(torch.result_type(*values))
 
     def precision(self, kind: Literal["matmul", "conv"]) -> str:
-        """Give the precision of a contraction with this result: "ieee" or "tf32"."""
+        """Return the precision of a contraction with this result: "ieee" or "tf32"."""
         return fp32_precision(kind) if may_be_tf32(self.meta) else "ieee"
 
-    # ------------------------------------------------------------------ operations often needed
-
     def scalar(self, value: Number, element: Attribute) -> SSAValue:
-        """Write a scalar."""
+        """Append a scalar constant."""
         result = self.emit(graph.FillOp(value, TensorType(element, [])))
-        result.name_hint = None  # the name of the node is for its own result
+        result.name_hint = None  # the node's name is for its result
         return result
 
     def fill(self, value: Number) -> SSAValue:
-        """Write a tensor of one value, of the type of the result."""
+        """Append a tensor filled with a value, of the type of the result."""
         return self.emit(graph.FillOp(value, type_of(self.meta)))
 
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """Change the element type, unless it is the same."""
+        """Convert the element type, if it differs."""
         return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
 
     def operand(self, x: Operand, element: Attribute) -> SSAValue:
-        """Give a tensor or a Python scalar as a value of an element type."""
+        """Return a tensor or a Python scalar as a value of an element type."""
         return self.cast(x, element) if isinstance(x, SSAValue) else self.scalar(x, element)
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Change the shape, unless it is the same; of several changes only the last one counts."""
+        """Change the shape, if it differs; consecutive reshapes are combined."""
         if isinstance(x.owner, graph.ReshapeOp):
             x = x.owner.x
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
 
     def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """Change the order of the dimensions, unless it is the same."""
+        """Permute the dimensions, unless in order."""
         unchanged = list(dims) == list(range(len(dims)))
         return x if unchanged else self.emit(graph.PermuteOp(x, dims))
 
     def expand(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Broadcast to a shape, unless it is the same."""
+        """Broadcast to a shape, if it differs."""
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ExpandOp(x, shape))
 
     def slice(self, x: SSAValue, axis: int, start: int, stop: int, step: int = 1) -> SSAValue:
-        """Take a regular part along one axis, counted from the front, unless it is all of it."""
+        """Slice along an axis, with nonnegative bounds, unless the slice is everything."""
         sizes = shape_of(x)
         if (start, stop, step) == (0, sizes[axis], 1):
             return x
@@ -237,25 +227,21 @@ class Emitter:
         starts[axis], stops[axis], steps[axis] = start, stop, step
         return self.emit(graph.SliceOp(x, starts, stops, steps))
 
-    # ------------------------------------------------------------------ checks
-
     @property
     def operator_name(self) -> str:
-        """The operator of the current node as users know it: `aten.index_select`."""
+        """The name of the current node's operator: `aten.index_select`."""
         return str(self.node.target).rpartition(".")[0]
 
     def positions(self, ids: SSAValue, size: int, *, from_end: bool = False) -> SSAValue:
-        """Check positions in a dimension of a size.
+        """Append a bounds check of indices, and return them, nonnegative.
 
         Args:
-            ids: the positions.
+            ids: the indices.
             size: the size of the dimension.
-            from_end: whether negative positions count from the end; what is given counts from the
-                front in any case.
+            from_end: whether negative indices count from the end.
 
         Raises:
-            UnsupportedOperatorError: there is nothing to be found, which eager torch refuses when
-                it is asked to.
+            UnsupportedOperatorError: the dimension is empty, where eager torch raises an error.
         """
         if size == 0 and 0 not in shape_of(ids):
             raise unsupported("it looks for something in a dimension of size 0")
@@ -264,9 +250,9 @@ class Emitter:
         return self.emit(graph.CheckedPositionsOp(ids, size, self.operator_name, from_end=from_end))
 
     def divisor(self, x: Operand) -> SSAValue:
-        """Give a divisor of the type of the result; integers are checked where torch does so.
+        """Return a divisor in the type of the result; integers are checked for 0, except on GPUs.
 
-        Torch's kernels for GPUs, which cannot report an error, do not.
+        Torch's kernels for GPUs do not check them either.
         """
         result = self.operand(x, self.element)
         may_be_zero = isinstance(x, SSAValue) or x == 0
@@ -276,12 +262,12 @@ class Emitter:
 
 
 def holds_floats(x: SSAValue) -> bool:
-    """Tell whether a tensor holds floating-point numbers."""
+    """Return whether a tensor has a floating-point type."""
     return is_float(element_type(x))
 
 
 def unsupported(reason: str) -> UnsupportedOperatorError:
-    """Make the error of a call that cannot be expressed; the reason is said of the operator."""
+    """Return the error of an unsupported call; the subject of the reason is the operator."""
     return UnsupportedOperatorError(
         reason, hint="options={'fallback': True} leaves such operators to eager torch"
     )

@@ -1,4 +1,4 @@
-"""ATen operators that read a tensor at positions given by another."""
+"""ATen gather operators."""
 
 from collections.abc import Sequence
 from math import prod
@@ -22,12 +22,12 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> SSAValue:
-    """Rows of a table; the other arguments concern gradients only."""
+    """An embedding; the other arguments only affect gradients."""
     return g.emit(graph.EmbeddingOp(table, g.positions(ids, shape_of(table)[0])))
 
 
 def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
-    """Slices of a dimension at given positions; a scalar has one position."""
+    """Slices along a dimension; a scalar has one index."""
     if not shape_of(x):
         return g.reshape(index_select(g, g.reshape(x, [1]), 0, g.reshape(ids, [1])), [])
     return g.emit(graph.IndexSelectOp(x, _checked(g, x, dim, ids), dim))
@@ -36,22 +36,22 @@ def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
 def gather(
     g: Emitter, x: SSAValue, dim: int, ids: SSAValue, *, sparse_grad: bool = False
 ) -> SSAValue:
-    """One element for each position."""
+    """One element per index."""
     return g.emit(graph.GatherOp(x, _checked(g, x, dim, ids), dim))
 
 
 def _checked(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
-    """Check positions in a dimension of x."""
+    """Check indices into a dimension of x."""
     sizes = shape_of(x)
     return g.positions(ids, sizes[normalized_axis(dim, len(sizes))])
 
 
 def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
-    """Python's `x[i, :, j]` with tensors of positions, which broadcast to one shape.
+    """Advanced indexing, `x[i, :, j]`, with index tensors that broadcast to one shape.
 
-    The indexed dimensions are brought to the front and counted as one, so that one `index_select`
-    reads all positions; then the dimensions of the positions move to where they belong: to the
-    place of the indexed dimensions, or to the front if those are not neighbours.
+    The indexed dimensions are moved to the front and flattened, so that one `index_select` reads
+    all elements; then the dimensions of the indices replace the indexed dimensions, or come first
+    if those are not adjacent.
     """
     sizes = shape_of(x)
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
@@ -66,8 +66,8 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     result = g.emit(graph.IndexSelectOp(flat, g.reshape(positions, [prod(wanted)]), 0))
     result = g.reshape(result, [*wanted, *(sizes[axis] for axis in others)])
 
-    neighbours = axes[-1] - axes[0] == len(axes) - 1
-    front = axes[0] if neighbours else 0
+    adjacent = axes[-1] - axes[0] == len(axes) - 1
+    front = axes[0] if adjacent else 0
     rank = len(wanted)
     before = range(rank, rank + front)
     after = range(rank + front, rank + len(others))
@@ -75,9 +75,9 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
 
 
 def linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
-    """Combine positions in several dimensions into positions in their row-major order.
+    """Linearize indices into several dimensions, in row-major order.
 
-    Ranges are all positions of a dimension, so there is nothing to check.
+    Ranges cover a dimension, and need no check.
     """
     shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
     element = i64 if i64 in map(element_type, indices) else element_type(indices[0])
@@ -101,4 +101,4 @@ LOOKUP: Table = {
     aten.index.Tensor: index,
     aten._unsafe_index.Tensor: index,
 }
-"""How operators that look elements up are translated."""
+"""The translations of gather operators."""

@@ -1,4 +1,4 @@
-"""ATen operators that scale elements by statistics of them."""
+"""ATen normalizations: softmax and norms."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -36,7 +36,7 @@ def layer_norm(
     bias: SSAValue | None,
     eps: float,
 ) -> tuple[SSAValue | None, ...]:
-    """The layer norm, with mean and inverse deviation of each row where its gradient wants them."""
+    """Layer norm, with mean and inverse deviation of each row if used."""
     weight = _weight_for_bias(g, weight, bias)
     rank = len(normalized_shape)
     result = g.emit(graph.LayerNormOp(x, weight, bias, normalized_rank=rank, eps=eps))
@@ -50,7 +50,7 @@ def rms_norm(
     weight: SSAValue | None,
     eps: float | None,
 ) -> tuple[SSAValue | None, ...]:
-    """The root-mean-square norm, with the scale of each row where its gradient wants it."""
+    """RMS norm, with the scale of each row if used."""
     epsilon = torch.finfo(g.meta.dtype).eps if eps is None else eps
     rank = len(normalized_shape)
     result = g.emit(graph.RmsNormOp(x, weight, normalized_rank=rank, eps=epsilon))
@@ -73,7 +73,7 @@ def group_norm(
     groups: int,
     eps: float,
 ) -> tuple[SSAValue | None, ...]:
-    """The group norm, with mean and inverse deviation of groups where its gradient wants them."""
+    """Group norm, with mean and inverse deviation of groups if used."""
     weight = _weight_for_bias(g, weight, bias)
     result = g.emit(graph.GroupNormOp(x, groups, weight, bias, eps=eps))
     rows = g.reshape(x, [samples, groups, channels // groups * pixels])
@@ -90,7 +90,7 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[SSAValue | None, ...]:
-    """The batch norm of inference, with mean and inverse deviation where its gradient wants them.
+    """Batch norm in inference, with mean and inverse deviation if used.
 
     They are empty on the CPU, as in eager torch.
     """
@@ -108,7 +108,7 @@ def batch_norm(
 def _mean_and_scale(
     g: Emitter, x: SSAValue, axes: Sequence[int], eps: float, *, keepdims: bool
 ) -> tuple[SSAValue | None, SSAValue | None]:
-    """Give the mean and 1 / sqrt(variance + eps) along axes, where the node's users read them."""
+    """Return the mean and 1 / sqrt(variance + eps) along axes, if the node's users read them."""
     element = g.statistics_element()
     if element is None:
         return None, None
@@ -118,17 +118,17 @@ def _mean_and_scale(
 
 
 def _inverse_root(g: Emitter, x: SSAValue, eps: float) -> SSAValue:
-    """Give 1 / sqrt(x + eps)."""
+    """Return 1 / sqrt(x + eps)."""
     return g.emit(graph.RsqrtOp(g.emit(graph.AddOp(x, g.scalar(eps, element_type(x))))))
 
 
 def _trailing(x: SSAValue, rank: int) -> list[int]:
-    """Give the last axes of a tensor."""
+    """Return the last axes of a tensor."""
     return list(range(len(shape_of(x)) - rank, len(shape_of(x))))
 
 
 def _weight_for_bias(g: Emitter, weight: SSAValue | None, bias: SSAValue | None) -> SSAValue | None:
-    """Give a weight of ones where there is a bias alone."""
+    """Return the weight, or ones if there is only a bias."""
     if weight is not None or bias is None:
         return weight
     return g.emit(graph.FillOp(1, TensorType(element_type(bias), shape_of(bias))))
@@ -142,4 +142,4 @@ NORMALIZATION: Table = {
     aten.native_group_norm.default: group_norm,
     aten._native_batch_norm_legit_no_training.default: batch_norm,
 }
-"""How softmax and the norms are translated."""
+"""The translations of softmax and the norms."""

@@ -1,4 +1,4 @@
-"""ATen operators that combine the elements of a window that slides over images."""
+"""ATen pooling operators."""
 
 from collections.abc import Sequence
 from math import inf, prod
@@ -25,7 +25,7 @@ def max_pool2d(
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
 ) -> tuple[SSAValue, SSAValue | None]:
-    """The largest elements, and their positions where somebody reads them."""
+    """Max pooling, with indices if used."""
     op = graph.MaxPool2dOp(
         x,
         kernel_size,
@@ -41,9 +41,9 @@ def max_pool2d(
 
 
 def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SSAValue:
-    """Give where in the image, in row-major order, the largest element of each window is.
+    """Return the row-major index in the image of the largest element of each window.
 
-    Of several it is the first one, and NaN counts as the largest.
+    It is the first of several, and NaN is the largest.
     """
     *leading, height, width = shape_of(x)
     counts, sizes = shape_of(largest)[-2:], (height, width)
@@ -66,7 +66,7 @@ def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SS
     found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(windows))))
 
     def places(axis: int) -> SSAValue:
-        """Give the places in the image along an axis, [count, 1, kernel, 1] or the like."""
+        """Return the indices in the image along an axis, [count, 1, kernel, 1] or the like."""
         begin = TensorType(i64, [counts[n] if n == axis else 1 for n in (0, 1, 2, 3)])
         inside = TensorType(i64, [window.kernel[axis] if n == 2 + axis else 1 for n in range(4)])
         first, step = -window.padding[axis], window.stride[axis]
@@ -94,7 +94,7 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> SSAValue:
-    """The means."""
+    """Average pooling."""
     return g.emit(
         graph.AvgPool2dOp(
             x,
@@ -109,7 +109,7 @@ def avg_pool2d(
 
 
 def adaptive_avg_pool2d(g: Emitter, x: SSAValue, output_size: Sequence[int]) -> SSAValue:
-    """The means of a given number of parts."""
+    """Adaptive average pooling."""
     return g.emit(graph.AdaptiveAvgPool2dOp(x, output_size))
 
 
@@ -118,4 +118,4 @@ POOLING: Table = {
     aten.avg_pool2d.default: avg_pool2d,
     aten._adaptive_avg_pool2d.default: adaptive_avg_pool2d,
 }
-"""How pooling operators are translated."""
+"""The translations of pooling operators."""

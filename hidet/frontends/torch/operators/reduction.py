@@ -1,4 +1,4 @@
-"""ATen operators that combine elements along dimensions."""
+"""ATen reductions."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,7 +22,7 @@ from hidet.frontends.torch.operators.emitter import (
 aten = torch.ops.aten
 
 LONGEST_RUNNING_SUM = 4096
-"""Over so many elements running sums are compiled."""
+"""The maximal number of elements of a cumulative sum."""
 
 
 _OF_TRUTHS: dict[type[ReductionOp], type[ReductionOp]] = {
@@ -38,9 +38,9 @@ def reduce(
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> SSAValue:
-    """A combination of elements of the type of the result; no dimensions are all of them.
+    """A reduction in the type of the result; no dimensions are all of them.
 
-    Of truth values elements of any type are taken: they are true where they are not 0.
+    Boolean reductions convert nonzero elements to true.
     """
     op = _of_elements(op, x)
     x = x if issubclass(op, TruthReductionOp) else g.cast(x, g.element)
@@ -50,7 +50,7 @@ def reduce(
 def extremum(
     op: type[ReductionOp], g: Emitter, x: SSAValue, dim: int, keepdim: bool = False
 ) -> tuple[SSAValue, SSAValue]:
-    """The largest or smallest elements, and where they are."""
+    """The largest or smallest elements, and their indices."""
     op = _of_elements(op, x)
     return g.emit(op(x, _axes(x, dim), keepdim)), position(op, g, x, dim, keepdim)
 
@@ -58,7 +58,7 @@ def extremum(
 def position(
     op: type[ReductionOp], g: Emitter, x: SSAValue, dim: int | None = None, keepdim: bool = False
 ) -> SSAValue:
-    """Where the first of the largest or smallest elements is; NaN counts as either."""
+    """The index of the first largest or smallest element; NaN counts as either."""
     if not shape_of(x):
         return g.scalar(0, i64)
     if dim is None:
@@ -86,7 +86,7 @@ def variance(
     """The variance."""
     correction = 1 if correction is None else correction
     if correction != int(correction):
-        raise unsupported(f"a correction of {correction}; supported are whole numbers")
+        raise unsupported(f"a correction of {correction}; supported are integers")
     return g.emit(graph.VarOp(x, _axes(x, dim), keepdim, correction=int(correction)))
 
 
@@ -104,10 +104,9 @@ def variance_and_mean(
 
 
 def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
-    """The sums of each element and those before it, each added up anew.
+    """The cumulative sum, where each result is an independent reduction.
 
-    That is one kernel, but its work grows with the square of the size; a longer dimension, for
-    which it would be slow, is refused.
+    This is one kernel, with quadratic work; longer dimensions are rejected.
     """
     sizes = shape_of(x)
     if not sizes:
@@ -118,7 +117,7 @@ def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
             f"a running sum over {sizes[dim]} elements; supported are {LONGEST_RUNNING_SUM}"
         )
     x = g.cast(x, g.element)
-    # Axis `dim` counts what is added up, a new last axis the results.
+    # Axis `dim` is reduced, a new last axis has the results.
     terms = TensorType(i64, [sizes[dim] if axis == dim else 1 for axis in range(len(sizes) + 1)])
     term = g.emit(graph.IotaOp(terms, dim=dim))
     result = g.emit(graph.IotaOp(TensorType(i64, [sizes[dim]])))
@@ -130,12 +129,12 @@ def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
 
 
 def _of_elements(op: type[ReductionOp], x: SSAValue) -> type[ReductionOp]:
-    """Give the reduction that does the same to truth values, if there is one and they are some."""
+    """Return the equivalent boolean reduction, if the operand is boolean and there is one."""
     return _OF_TRUTHS.get(op, op) if element_type(x) == i1 else op
 
 
 def _axes(x: SSAValue, dim: int | Sequence[int] | None) -> Sequence[int] | None:
-    """Give the dimensions to reduce, None for all; a scalar has none, whatever is asked for."""
+    """Return the dimensions to reduce, None for all; a scalar has none."""
     if not shape_of(x):
         return ()
     if isinstance(dim, int):
@@ -163,4 +162,4 @@ REDUCTION: Table = {
     aten.var.correction: variance,
     aten.var_mean.correction: variance_and_mean,
 }
-"""How operators that combine elements are translated."""
+"""The translations of reductions."""

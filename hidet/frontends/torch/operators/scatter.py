@@ -1,7 +1,7 @@
-"""ATen operators that write a tensor at positions given by another.
+"""ATen scatter operators.
 
-All of them become one operation, which writes rows: of a tensor, seen as [N, D], those whose number
-is among positions [M].
+All of them become one operation, which writes the rows of a tensor, reshaped to [N, D], at indices
+[M].
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ aten = torch.ops.aten
 def _scatter(
     g: Emitter, x: SSAValue, positions: SSAValue, source: SSAValue, *, accumulate: bool
 ) -> SSAValue:
-    """Give x, seen as [N, D], with the rows of a source [M, D] written, or added, at [M]."""
+    """Return x, reshaped to [N, D], with the rows of a source [M, D] written, or added, at [M]."""
     if 0 in shape_of(source):
         return x
     element = element_type(x)
@@ -42,16 +42,16 @@ def index_put(
     values: SSAValue,
     accumulate: bool = False,
 ) -> SSAValue:
-    """Python's `x[i, :, j] = values`, or `+=`, with tensors of positions.
+    """Advanced indexing, `x[i, :, j] = values`, or `+=`, with index tensors.
 
-    Rows are what lies behind the last indexed dimension. The elements of x stay in their order, so
-    that they can be written where they are.
+    A row consists of the dimensions after the last indexed one. The elements of x stay in order, so
+    that the write can be in place.
     """
     sizes = shape_of(x)
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
     given = [ids for ids in indices if ids is not None]
     is_mask = len(given) == 1 and element_type(given[0]) == i1
-    # One row, for each place that the mask picks.
+    # One row, for each true element of the mask.
     is_row = is_mask and axes[0] + len(shape_of(given[0])) + len(shape_of(values)) <= len(sizes)
     if is_mask and (prod(shape_of(values)) == 1 or is_row) and not accumulate:
         shape = [
@@ -65,13 +65,13 @@ def index_put(
     if any(element_type(ids) not in (i32, i64) for ids in given):
         raise unsupported("a mask, whose number of places depends on data")
     ahead = [axis for axis in range(axes[-1]) if axis not in axes]
-    # The values have the dimensions of the positions where the indexed ones are, or in front.
-    neighbours = axes[-1] - axes[0] == len(axes) - 1
+    # In the values, the dimensions of the indices replace the indexed ones, or come first.
+    adjacent = axes[-1] - axes[0] == len(axes) - 1
     rank = max(len(shape_of(ids)) for ids in given)
-    if not neighbours:
+    if not adjacent:
         given = [g.reshape(ids, [*shape_of(ids), *[1] * len(ahead)]) for ids in given]
     parts = dict(zip(axes, given, strict=True))
-    shape = [*(sizes[axis] for axis in ahead), *[1] * (rank if neighbours else 0)]
+    shape = [*(sizes[axis] for axis in ahead), *[1] * (rank if adjacent else 0)]
     parts |= {axis: _along(g, shape, number) for number, axis in enumerate(ahead)}
     leading = range(axes[-1] + 1)
     positions = linear_positions(g, sizes[: len(leading)], [parts[axis] for axis in leading])
@@ -90,7 +90,7 @@ def index_put(
 def scatter(
     accumulate: bool, g: Emitter, x: SSAValue, dim: int, ids: SSAValue, source: Operand
 ) -> SSAValue:
-    """One element written, or added, for each position along a dimension."""
+    """One element written, or added, per index along a dimension."""
     sizes, wanted = shape_of(x), shape_of(ids)
     if not sizes:
         ids, wanted = g.reshape(ids, [1]), (1,)
@@ -108,7 +108,7 @@ def scatter(
     one_each = all(size == wanted[n] for n, size in enumerate(sizes) if n != dim)
     if wanted[dim] == 1 and one_each and not accumulate:
         return g.emit(graph.WhereOp(g.emit(graph.EqOp(_along(g, sizes, dim), ids)), source, x))
-    # The number of an element, of which each dimension has a part.
+    # The linear index, a sum over the dimensions.
     positions: SSAValue | None = None
     for axis, size in enumerate(sizes):
         part = g.cast(ids, i64) if axis == dim else _along(g, wanted, axis)
@@ -127,7 +127,7 @@ def scatter(
 
 
 def _along(g: Emitter, sizes: Sequence[int], dim: int) -> SSAValue:
-    """Give the numbers of the places along a dimension, as a tensor that broadcasts."""
+    """Return the indices along a dimension, as a tensor that broadcasts."""
     shape = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
     return g.emit(graph.IotaOp(TensorType(i64, shape), dim=dim))
 
@@ -135,7 +135,7 @@ def _along(g: Emitter, sizes: Sequence[int], dim: int) -> SSAValue:
 def put(
     g: Emitter, x: SSAValue, ids: SSAValue, source: SSAValue, accumulate: bool = False
 ) -> SSAValue:
-    """Elements written, or added, by their number in row-major order."""
+    """Elements written, or added, by their linear index."""
     sizes, count = shape_of(x), prod(shape_of(ids))
     positions = g.positions(g.reshape(ids, [count]), prod(sizes), from_end=True)
     return _scatter(g, x, positions, g.reshape(source, [count, 1]), accumulate=accumulate)
@@ -149,4 +149,4 @@ SCATTER: Table = {
     aten.scatter_add.default: partial(scatter, True),
     aten.put.default: put,
 }
-"""How operators that write elements at positions are translated."""
+"""The translations of scatter operators."""

@@ -1,4 +1,4 @@
-"""ATen operators that move elements and compute nothing."""
+"""ATen operators that only move elements."""
 
 from collections.abc import Sequence
 from math import prod
@@ -16,12 +16,12 @@ aten = torch.ops.aten
 
 
 def row_major_strides(shape: Sequence[int]) -> list[int]:
-    """Give the strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     return [prod(shape[dim + 1 :]) for dim in range(len(shape))]
 
 
 def reshape(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
-    """The same elements in another shape: views, added and dropped dimensions of size 1."""
+    """A reshape: views, inserted and removed dimensions of size 1."""
     return g.reshape(x, g.shape)
 
 
@@ -43,7 +43,7 @@ def slice_(
     end: int | None = None,
     step: int = 1,
 ) -> SSAValue:
-    """A regular part along one dimension; bounds are as in Python."""
+    """A slice along one dimension; bounds are as in Python."""
     sizes = shape_of(x)
     dim %= len(sizes)
     first, stop, _ = slice(start, end, step).indices(sizes[dim])
@@ -51,7 +51,7 @@ def slice_(
 
 
 def select(g: Emitter, x: SSAValue, dim: int, index: int) -> SSAValue:
-    """One index of a dimension, which vanishes."""
+    """A selection of one index, which removes the dimension."""
     sizes = shape_of(x)
     dim %= len(sizes)
     index %= sizes[dim]
@@ -68,20 +68,20 @@ def split(g: Emitter, x: SSAValue, sizes: Sequence[int], dim: int = 0) -> tuple[
 
 
 def concat(g: Emitter, tensors: Sequence[SSAValue], dim: int = 0) -> SSAValue:
-    """Tensors one after the other; empty ones of rank 1 fit everywhere and count for nothing."""
+    """A concatenation; empty tensors of rank 1 are ignored."""
     rank = len(g.shape)
     parts = [g.cast(x, g.element) for x in tensors if rank == 1 or shape_of(x) != (0,)]
     return parts[0] if len(parts) == 1 else g.emit(graph.ConcatOp(parts, dim))
 
 
 def pad(g: Emitter, x: SSAValue, pads: Sequence[int], value: Number = 0) -> SSAValue:
-    """Elements added at both ends of the last dimensions, or taken off where negative.
+    """Padding of the last dimensions, or cropping by negative amounts.
 
     Args:
-        g: where to write.
+        g: the builder.
         x: the tensor.
-        pads: for each dimension, the last one first, how many at the front and at the back.
-        value: what is added.
+        pads: the amounts before and after, for each dimension, the last one first.
+        value: the padding value.
     """
     sizes = shape_of(x)
     low, high = [0] * len(sizes), [0] * len(sizes)
@@ -100,7 +100,7 @@ def flip(g: Emitter, x: SSAValue, dims: Sequence[int]) -> SSAValue:
 
 
 def repeat(g: Emitter, x: SSAValue, repeats: Sequence[int]) -> SSAValue:
-    """The tensor as a tile, repeated in each dimension; new dimensions come in front."""
+    """The tensor tiled along each dimension; new dimensions come first."""
     sizes = (1,) * (len(repeats) - len(shape_of(x))) + shape_of(x)
     pairs = list(zip(repeats, sizes, strict=True))
     x = g.reshape(x, [part for _, size in pairs for part in (1, size)])
@@ -158,7 +158,7 @@ def copy(g: Emitter, x: SSAValue, source: SSAValue) -> SSAValue:
 
 
 def select_scatter(g: Emitter, x: SSAValue, source: SSAValue, dim: int, index: int) -> SSAValue:
-    """The tensor with one index of a dimension replaced."""
+    """The tensor with one index of a dimension overwritten."""
     sizes = shape_of(x)
     dim %= len(sizes)
     index %= sizes[dim]
@@ -175,7 +175,7 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> SSAValue:
-    """The tensor with a part along one dimension replaced."""
+    """The tensor with a slice along one dimension overwritten."""
     sizes = shape_of(x)
     dim %= len(sizes)
     first, stop, _ = slice(start, end).indices(sizes[dim])
@@ -189,7 +189,7 @@ def slice_scatter(
 def _replace(
     g: Emitter, x: SSAValue, source: SSAValue, dim: int, start: int, stop: int
 ) -> SSAValue:
-    """Put the source in the place of a range of x along a dimension."""
+    """Overwrite a range of x along a dimension by the source."""
     size = shape_of(x)[dim]
     part = list(shape_of(x))
     part[dim] = stop - start
@@ -219,4 +219,4 @@ SHAPE: Table = {
     aten.select_scatter.default: select_scatter,
     aten.slice_scatter.default: slice_scatter,
 }
-"""How operators that only move elements are translated."""
+"""The translations of operators that only move elements."""

@@ -28,35 +28,32 @@ aten = torch.ops.aten
 
 
 def function(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
-    """A function of each element; integers become floating point where the result is."""
+    """A function of each element; integers are converted if the result is floating point."""
     return g.emit(op(g.cast(x, g.element)))
 
 
 def plain(op: type[graph.BitwiseNotOp | PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
-    """A function of each element as it is."""
+    """A function of each element in its own type."""
     return g.emit(op(x))
 
 
 def rounding(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
-    """A rounding of each element; integers are round already."""
+    """A rounding of each element; the identity on integers."""
     return g.emit(op(x)) if holds_floats(x) else x
 
 
 def predicate(op: type[PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
-    """A question about floating-point numbers that integers answer with no."""
+    """A predicate of floating-point numbers, which is false for integers."""
     return g.emit(op(x)) if holds_floats(x) else g.fill(False)
 
 
 def sign(g: Emitter, x: SSAValue) -> SSAValue:
-    """The sign; that of a truth value is the value."""
+    """The sign; that of a boolean is the value."""
     return x if element_type(x) == i1 else g.emit(graph.SignOp(x))
 
 
 def gelu(g: Emitter, x: SSAValue, *, approximate: str = "none") -> SSAValue:
-    """The Gaussian error linear unit.
-
-    What eager torch computes it with on the CPU, oneDNN, gives NaN for infinity on some CPUs.
-    """
+    """GELU; on some CPUs oneDNN, which eager torch uses, returns NaN for infinity."""
     result = g.emit(graph.GeluOp(x, approximate))
     if approximate != "none" or not _is_for_one_dnn(g.meta):
         return result
@@ -68,7 +65,7 @@ def gelu(g: Emitter, x: SSAValue, *, approximate: str = "none") -> SSAValue:
 
 
 def _is_for_one_dnn(x: torch.Tensor) -> bool:
-    """Tell whether eager torch leaves the precise GELU of a tensor to oneDNN."""
+    """Return whether eager torch computes the exact GELU of a tensor by oneDNN."""
     mkldnn: Any = torch.backends.mkldnn
     return (
         mkldnn.enabled
@@ -82,9 +79,9 @@ def _is_for_one_dnn(x: torch.Tensor) -> bool:
 def clamp(
     g: Emitter, x: SSAValue, low: Number | None = None, high: Number | None = None
 ) -> SSAValue:
-    """Each element kept between two scalars."""
+    """Clamping between two scalars."""
     if element_type(x) == i1:
-        raise unsupported("truth values are not clamped")
+        raise unsupported("booleans are not clamped")
     return g.emit(graph.ClampOp(g.cast(x, g.element), low, high))
 
 
@@ -94,7 +91,7 @@ def cast(g: Emitter, x: SSAValue, dtype: torch.dtype | None = None) -> SSAValue:
 
 
 def identity(g: Emitter, x: SSAValue) -> SSAValue:
-    """The tensor itself: programs are functional, so nobody can tell it from a copy."""
+    """The tensor itself: programs are functional, so copies are redundant."""
     return x
 
 
@@ -127,4 +124,4 @@ UNARY: Table = {
     aten.detach.default: identity,
     aten.lift_fresh_copy.default: identity,
 }
-"""How operators on one tensor, element by element, are translated."""
+"""The translations of unary elementwise operators."""

@@ -1,4 +1,4 @@
-"""Arithmetic on the elements of tensors, and functions of them."""
+"""Elementwise arithmetic and functions."""
 
 from functools import reduce
 
@@ -67,35 +67,35 @@ def bitwise_invert(x: T) -> T:
 
 @operator
 def clamp(x: T, min: float | None = None, max: float | None = None) -> T:
-    """Return each element kept between two numbers, of which one may be missing."""
+    """Return x clamped between two numbers, one of which may be omitted."""
     return torch.clamp(x, min, max)
 
 
 @operator
 def maximum(a: T, b: T, *others: T) -> T:
-    """Return the largest of several tensors element by element."""
+    """Return the elementwise maximum of several tensors."""
     return reduce(torch.maximum, (a, b, *others))
 
 
 @operator
 def minimum(a: T, b: T, *others: T) -> T:
-    """Return the smallest of several tensors element by element."""
+    """Return the elementwise minimum of several tensors."""
     return reduce(torch.minimum, (a, b, *others))
 
 
 @operator
 def mod(x: T, y: T) -> T:
-    """Return what a division towards 0 leaves over, with the sign of x, as `%` of C."""
+    """Return the remainder of a division rounded towards 0, with the sign of x, like `%` of C."""
     return torch.fmod(x, y)
 
 
 @operator
 def roll(x: T, shifts: Ints, dims: Ints | None = None) -> T:
-    """Return the elements moved along dimensions, round the end; or through the flat tensor."""
+    """Return the elements rotated along dimensions, or in the flat tensor."""
     return torch.roll(x, shifts, () if dims is None else dims)
 
 
 @operator
 def where(cond: T, x: T | float, y: T | float) -> T:
-    """Return the elements of x where a condition holds, and those of y elsewhere."""
+    """Return the elements of x where a condition is true, and those of y elsewhere."""
     return torch.where(cond, x, y)

@@ -1,4 +1,4 @@
-"""Comparisons, and logic on truth values; numbers count as true where they are not 0."""
+"""Comparisons, and boolean logic; nonzero numbers are true."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Dimensions that are rearranged by their names, in the notation of the package einops."""
+"""Rearranging dimensions in the notation of the package einops."""
 
 import re
 from itertools import chain
@@ -10,12 +10,12 @@ from hidet.frontends.trace.recording import T, operator
 
 @operator
 def einops_rearrange(x: T, pattern: str, **axes_lengths: int) -> T:
-    """Return a tensor whose dimensions are taken apart, moved and joined as a pattern says.
+    """Return a tensor whose dimensions are split, permuted and merged according to a pattern.
 
     Args:
         x: the tensor.
         pattern: such as "b (h w) c -> b c h w"; `...` is any number of dimensions.
-        axes_lengths: the sizes of names inside of parentheses, but for one in each.
+        axes_lengths: the sizes of names inside parentheses, except for one in each.
     """
     before, arrow, after = pattern.partition("->")
     if not arrow:
@@ -37,14 +37,14 @@ def einops_rearrange(x: T, pattern: str, **axes_lengths: int) -> T:
 
 
 def _groups(side: str, others: list[str]) -> list[list[str]]:
-    """Return for each dimension of one side of a pattern the names that it is made of."""
+    """Return the names of each dimension of one side of a pattern."""
     spelled = side.replace("...", " ".join(others))
     found = re.findall(r"\(([^()]*)\)|(\S+)", spelled)
     return [[name for name in (inner + one).split() if name != "1"] for inner, one in found]
 
 
 def _infer(group: list[str], size: int, sizes: dict[str, int]) -> None:
-    """Add the size of the one name of a dimension whose size is not given yet."""
+    """Infer the size of the only name of a dimension without a given size."""
     unknown = [name for name in group if name not in sizes]
     known = prod(sizes[name] for name in group if name in sizes)
     if len(unknown) > 1 or size % known or (not unknown and size != known):

@@ -1,4 +1,4 @@
-"""Images of other sizes."""
+"""Resizing of images."""
 
 from collections.abc import Sequence
 from math import floor
@@ -23,21 +23,20 @@ def resize2d(
     extrapolation_value: float | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> T:
-    """Return images [n, c, h, w] of another size, in between elements as `Resize` of ONNX says.
+    """Resize images [n, c, h, w]; see `Resize` of ONNX.
 
     Args:
         data: the images.
         size: the new height and width, or else
-        scale_factor: the new ones over the old ones: a number, or two.
+        scale_factor: their ratio to the old ones: a number, or two.
         method: "nearest", "linear" or "cubic".
-        coordinate_transformation_mode: where a new element is on the old axis.
-        rounding_method: how such a place is rounded where the method is "nearest".
-        roi: with "tf_crop_and_resize" the part that is seen: its top, left, bottom and right as
-            shares of the size.
-        cubic_alpha: the coefficient of a cubic interpolation.
-        cubic_exclude: whether what is outside of the image counts for nothing.
-        extrapolation_value: what is outside with "tf_crop_and_resize"; 0 if none is given.
-        recompute_scale_factor: take the factor of the sizes, not the one given.
+        coordinate_transformation_mode: how new coordinates are mapped to old ones.
+        rounding_method: how coordinates are rounded with the method "nearest".
+        roi: the region of "tf_crop_and_resize": top, left, bottom and right, relative to the size.
+        cubic_alpha: the coefficient of the cubic interpolation.
+        cubic_exclude: whether weights outside of the image are 0.
+        extrapolation_value: the value outside of the image with "tf_crop_and_resize"; default 0.
+        recompute_scale_factor: compute the factor from the sizes.
     """
     old = data.shape[2:]
     if (size is None) == (scale_factor is None):

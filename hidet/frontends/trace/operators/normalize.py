@@ -1,6 +1,6 @@
-"""Norms: what scales elements by statistics of them.
+"""Norms.
 
-`accumulate_dtype` says what statistics are kept in; that is float32 at least, as always.
+`accumulate_dtype` is the type of statistics, which is at least float32.
 """
 
 from torch.nn import functional as nn
@@ -12,7 +12,7 @@ from hidet.frontends.trace.recording import T, operator
 def batch_norm_infer(
     x: T, running_mean: T, running_var: T, epsilon: float = 1e-5, axis: int = 1
 ) -> T:
-    """Return (x - mean) / sqrt(variance + epsilon), with statistics for each index of an axis."""
+    """Return (x - mean) / sqrt(variance + epsilon), with statistics per index of an axis."""
     moved = x.movedim(axis, 1)
     return nn.batch_norm(moved, running_mean, running_var, eps=epsilon).movedim(1, axis)
 
@@ -41,5 +41,5 @@ def layer_norm(
 
 @operator
 def lp_norm(x: T, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> T:
-    """Return x over its p-norm along a dimension, or over eps where that is larger."""
+    """Return x / max(p-norm along a dimension, eps)."""
     return nn.normalize(x, p, dim, eps)

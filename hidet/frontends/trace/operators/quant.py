@@ -1,4 +1,4 @@
-"""Numbers as integers of few bits, and back."""
+"""Quantization and dequantization."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ Dims = int | tuple[int, ...]
 
 @operator
 def symmetric_quantize(w: T, quant_type: str = "int8", dims: Dims = -1) -> Sequence[T]:
-    """Return integers q and scales s, about w = q * s, with one scale for all along `dims`."""
+    """Return integers q and scales s, where w is about q * s, with one scale along `dims`."""
     integers = torch_dtype(quant_type)
     most = torch.iinfo(integers).max
     scale = w.abs().amax(dims, keepdim=True) / most
@@ -23,7 +23,7 @@ def symmetric_quantize(w: T, quant_type: str = "int8", dims: Dims = -1) -> Seque
 
 @operator
 def symmetric_dequantize(wq: T, scale: T, dims: Dims = -1) -> T:
-    """Return what `symmetric_quantize` was given, as closely as the integers say it."""
+    """Return an approximation of the operand of `symmetric_quantize`."""
     rank = wq.dim()
     places = [dims] if isinstance(dims, int) else list(dims)
     for dim in sorted(dim % rank for dim in places):

@@ -1,4 +1,4 @@
-"""Reductions: what combines elements along dimensions; None stands for all dimensions."""
+"""Reductions along dimensions; None is all dimensions."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -12,7 +12,7 @@ Dims = int | Sequence[int] | None
 
 
 def _listed(x: T, dims: Dims) -> list[int]:
-    """Return dimensions as a list, counted from the front."""
+    """Return dimensions as a list of nonnegative numbers."""
     if dims is None:
         return list(range(x.dim()))
     return [dim % x.dim() for dim in ([dims] if isinstance(dims, int) else dims)]
@@ -20,37 +20,37 @@ def _listed(x: T, dims: Dims) -> list[int]:
 
 @operator
 def all(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
-    """Return whether all elements along axes hold."""
+    """Return whether all elements along axes are true."""
     return torch.all(x, _listed(x, axis), keepdims)
 
 
 @operator
 def any(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
-    """Return whether some element along axes holds."""
+    """Return whether any element along axes is true."""
     return torch.any(x, _listed(x, axis), keepdims)
 
 
 @operator
 def argmax(x: T, dim: int, keep_dim: bool = False) -> T:
-    """Return where the first of the largest elements along a dimension is."""
+    """Return the index of the first largest element along a dimension."""
     return torch.argmax(x, dim, keep_dim)
 
 
 @operator
 def argmin(x: T, dim: int, keep_dim: bool = False) -> T:
-    """Return where the first of the smallest elements along a dimension is."""
+    """Return the index of the first smallest element along a dimension."""
     return torch.argmin(x, dim, keep_dim)
 
 
 @operator
 def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
-    """Return the sums of each element and those before it.
+    """Return the cumulative sum.
 
     Args:
         x: the tensor.
         dim: the dimension.
-        exclusive: leave out the element itself.
-        reverse: add up from the end.
+        exclusive: exclude the element itself.
+        reverse: sum from the end.
     """
     turned = torch.flip(x, [dim]) if reverse else x
     sums = torch.cumsum(turned, dim)
@@ -60,7 +60,7 @@ def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
 
 @operator
 def max(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the largest elements along dimensions."""
+    """Return the maxima along dimensions."""
     return torch.amax(x, _listed(x, dims), keep_dim)
 
 
@@ -72,7 +72,7 @@ def mean(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
 
 @operator
 def min(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the smallest elements along dimensions."""
+    """Return the minima along dimensions."""
     return torch.amin(x, _listed(x, dims), keep_dim)
 
 
@@ -85,7 +85,7 @@ def prod(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
 
 @operator
 def std(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the standard deviations along dimensions: the squares are divided by their number."""
+    """Return the standard deviations along dimensions, without a correction."""
     return torch.sqrt(torch.var(x, _listed(x, dims), correction=0, keepdim=keep_dim))
 
 
@@ -97,5 +97,5 @@ def sum(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
 
 @operator
 def var(x: T, dims: Dims = None, keep_dim: bool = False, correction: int = 0) -> T:
-    """Return the variances: the squares are divided by their number less a correction."""
+    """Return the variances along dimensions, with a correction."""
     return torch.var(x, _listed(x, dims), correction=correction, keepdim=keep_dim)

@@ -1,0 +1,59 @@
+"""Compilation outside of dynamo: graphs whose shapes or flags are known only at a call."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, cast
+
+import torch
+from torch._dynamo.convert_frame import compile_lock
+
+from hidet.frontends.torch.operators.emitter import fp32_precision
+
+Boxed = Callable[[list[Any]], Sequence[Any]]
+"""A function of the list of its arguments, as AOTAutograd calls it."""
+
+# torch 2.11 has no such flag yet.
+_session = cast(
+    "Callable[[], AbstractContextManager[object]]",
+    getattr(torch.compiler, "_compile_session_context", nullcontext),
+)
+
+
+@contextmanager
+def compiling() -> Generator[None]:
+    """Compile inside a `with` block, as dynamo does: one thread at a time.
+
+    Tracing changes global state: it patches classes of torch, and sets a flag. Dynamo therefore
+    holds a lock, and tells compiled functions that other threads call, by another flag, that they
+    are not being traced.
+    """
+    with compile_lock, _session():
+        yield
+
+
+def boxed(function: Boxed) -> Boxed:
+    """Mark a function as taking one list, which torch then passes."""
+    function._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
+    return function
+
+
+def by_precision(compile_now: Callable[[], Boxed]) -> Boxed:
+    """Return a function that recompiles when torch's precision of convolutions changes.
+
+    dynamo guards on the flag for matmuls, but not on `torch.backends.cudnn.conv.fp32_precision`
+    (also set by `cudnn.allow_tf32`).
+
+    Args:
+        compile_now: compiles the graph under the current flags.
+    """
+    programs: dict[str, Boxed] = {fp32_precision("conv"): compile_now()}
+
+    def run(arguments: list[Any]) -> Sequence[Any]:
+        precision = fp32_precision("conv")
+        if precision not in programs:
+            with compiling():
+                if precision not in programs:
+                    programs[precision] = compile_now()
+        return programs[precision](arguments)
+
+    return boxed(run)

@@ -1,0 +1,203 @@
+"""Snapshots of tensors: their addresses or version counters, which every call compares.
+
+A model has hundreds of weights. Python takes 60 ns to read the address of one, and 40 ns each for
+its version counter and its look-up in a module; native code takes 10 ns or less. GPU calls are
+short, so they use native code.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from operator import attrgetter, getitem, itemgetter
+from pathlib import Path
+from typing import Any
+
+import torch
+
+SOURCE = Path(__file__).with_name("snapshots.cpp")
+"""The native code, for g++."""
+
+FUNCTION = "hidet_same_values"
+"""A function that it defines."""
+
+_data_ptr = torch.Tensor.data_ptr
+_version = attrgetter("_version")
+
+LookUp = Callable[[], list[Any]]
+"""Returns the current values of some entries of dictionaries."""
+
+
+class Snapshot:
+    """An integer property of the tensors of a list.
+
+    Args:
+        read: returns the property of a tensor.
+        tensors: the list.
+        positions: the positions of the tensors that count.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[torch.Tensor], int],
+        tensors: Sequence[torch.Tensor],
+        positions: Sequence[int],
+    ) -> None:
+        self._read = read
+        self._count = len(tensors)
+        self._pick = picker(positions)
+        self.values = list(map(read, self._pick(tensors)))
+
+    def matches(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Return whether a list of as many tensors has the same values."""
+        if len(tensors) != self._count:
+            return False
+        try:
+            return list(map(self._read, self._pick(tensors))) == self.values
+        except RuntimeError:  # a tensor without such a property
+            return False
+
+
+class Snapshots:
+    """Takes snapshots, and looks tensors up, in Python."""
+
+    def addresses(self, tensors: Sequence[torch.Tensor]) -> Snapshot:
+        """Return a snapshot of where tensors are in memory."""
+        return Snapshot(_data_ptr, tensors, range(len(tensors)))
+
+    def versions(self, tensors: Sequence[torch.Tensor], positions: Sequence[int]) -> Snapshot:
+        """Return a snapshot of the version counters of the tensors at these positions.
+
+        Raises:
+            RuntimeError: a tensor has no version counter.
+        """
+        return Snapshot(_version, tensors, positions)
+
+    def look_up(self, tables: Sequence[dict[str, Any]], names: Sequence[str]) -> LookUp:
+        """Return a function that looks up each name in its dictionary."""
+        return lambda: list(map(getitem, tables, names))
+
+
+class _NativeSnapshot(Snapshot):
+    """A snapshot that native code compares.
+
+    Args:
+        matches: the native function, bound to the function that reads the property.
+        snapshot: the arguments of `Snapshot`.
+    """
+
+    def __init__(self, matches: Callable[..., int], *snapshot: Any) -> None:
+        super().__init__(*snapshot)
+        *_, positions = snapshot
+        size = len(positions)
+        self._arrays = (ctypes.c_ssize_t * size)(*positions), (ctypes.c_uint64 * size)(*self.values)
+        self._arguments = (size, *map(ctypes.addressof, self._arrays))
+        self._matches = matches
+
+    def matches(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Return whether a list of as many tensors has the same values."""
+        if len(tensors) != self._count:
+            return False
+        # PyList_GetItem takes nothing but lists.
+        values = tensors if isinstance(tensors, list) else list(tensors)
+        return bool(self._matches(values, *self._arguments))
+
+
+class NativeSnapshots(Snapshots):
+    """Takes snapshots, and looks tensors up, in native code.
+
+    Args:
+        library: what g++ made of `SOURCE`.
+        address: the C function that returns the address of a tensor's data.
+        version: the C function that returns the version counter of an `at::Tensor`.
+        offset: where the `at::Tensor` is in the Python object of a tensor.
+    """
+
+    def __init__(self, library: Path, address: int, version: int, offset: int) -> None:
+        # PyDLL keeps the interpreter's lock, which is needed to look into Python's objects.
+        native: Any = ctypes.PyDLL(str(library))
+        pointer, size = ctypes.c_void_p, ctypes.c_ssize_t
+        same = native.hidet_same_values
+        same.argtypes = [pointer, pointer, size, ctypes.py_object, size, pointer, pointer]
+        get_item = _address_of(ctypes.pythonapi.PyList_GetItem)
+        self._same_addresses = partial(same, get_item, address, 0)
+        self._same_versions = partial(same, get_item, version, offset)
+        look_up = native.hidet_look_up
+        look_up.argtypes = [*[pointer] * 4, size, pointer, pointer]
+        look_up.restype = ctypes.py_object
+        api = ctypes.pythonapi
+        used = (api.PyList_New, api.PyList_SetItem, api.PyObject_GetItem, api.Py_DecRef)
+        self._look_up = partial(look_up, *map(_address_of, used))
+
+    def addresses(self, tensors: Sequence[torch.Tensor]) -> Snapshot:
+        """Return a snapshot of where tensors are in memory."""
+        return _NativeSnapshot(self._same_addresses, _data_ptr, tensors, range(len(tensors)))
+
+    def versions(self, tensors: Sequence[torch.Tensor], positions: Sequence[int]) -> Snapshot:
+        """Return a snapshot of version counters; see `Snapshots.versions`."""
+        return _NativeSnapshot(self._same_versions, _version, tensors, positions)
+
+    def look_up(self, tables: Sequence[dict[str, Any]], names: Sequence[str]) -> LookUp:
+        """Return a function that looks up each name in its dictionary."""
+        count = len(names)
+        arrays = [(ctypes.py_object * count)(*objects) for objects in (tables, names)]
+        call = partial(self._look_up, count, *map(ctypes.addressof, arrays))
+        return lambda _=arrays: call()  # the arrays must outlive the function
+
+
+def load_snapshots(library: Path | None) -> Snapshots:
+    """Return native snapshots if there is a library and torch has the functions they need."""
+    if library is None:
+        return Snapshots()
+    address, version = address_function(), version_function()
+    if address is None or version is None:
+        return Snapshots()
+    return NativeSnapshots(library, address, *version)
+
+
+def address_function() -> int | None:
+    """Return torch's C function from a tensor's Python object to the address of its data.
+
+    The code that torch's inductor generates calls it too. None if this torch has none.
+    """
+    guards = import_module("torch._C._dynamo.guards")
+    return getattr(guards, "_torchinductor_pyobject_tensor_data_ptr", None)
+
+
+def version_function() -> tuple[int, int] | None:
+    """Return the address of `at::TensorBase::_version`, and where an object has its `at::Tensor`.
+
+    None if this torch has no such function, or not the same place in objects of all kinds.
+    """
+    tensors = [torch.empty(0), torch.empty(1)[:0], torch.nn.Parameter(torch.empty(0))]
+    offsets = set(map(_tensor_offset, tensors))
+    try:
+        library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+        function = _address_of(library._ZNK2at10TensorBase8_versionEv)
+    except (OSError, AttributeError):
+        return None
+    (offset, *others) = offsets
+    return None if offset is None or others else (function, offset)
+
+
+def _tensor_offset(tensor: torch.Tensor) -> int | None:
+    """Return where in a tensor's Python object the pointer to its `TensorImpl` is, in bytes.
+
+    An `at::Tensor` is this pointer.
+    """
+    size = object.__sizeof__(tensor) & ~7
+    words = (ctypes.c_uint64 * (size // 8)).from_address(id(tensor))
+    offsets = [8 * n for n, word in enumerate(words) if word == tensor._cdata]
+    return offsets[0] if offsets else None
+
+
+def _address_of(function: Any) -> int:
+    """Return the address of a C function."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return the fastest function that picks the elements at some positions."""
+    if len(positions) > 1:
+        return itemgetter(*positions)
+    return lambda values: [values[position] for position in positions]
