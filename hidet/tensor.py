@@ -1,4 +1,4 @@
-"""Tensors with the names of the original Hidet: each is one of torch's. Scripts take both.
+"""`hidet.Tensor`: the tensor API of the original Hidet on top of torch tensors.
 
     a = hidet.randn([3, 4], device="cuda")
     module(a, hidet.zeros([3, 4], device="cuda"))
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 Shape = Sequence[int]
 """The extents of a tensor."""
 Key: TypeAlias = "Tensor | slice | int | EllipsisType | None"
-"""What tensors are indexed with, alone or in a tuple."""
+"""An index of a tensor, or an element of a tuple of indices."""
 
 
 def _reflected(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a method for an operator of Python whose left operand is no tensor."""
+    """Return the method of a reflected operator, whose left operand is not a tensor."""
 
     def method(right: Tensor, left: object) -> Tensor:
         return function(left, right)
@@ -86,12 +86,12 @@ class Tensor(Traced):
 
     @property
     def dtype(self) -> ScalarType:
-        """The type of the elements."""
+        """The data type."""
         return scalar_type(str(self._data.dtype).removeprefix("torch."))
 
     @property
     def device(self) -> _torch.device:
-        """Where it is."""
+        """The device."""
         return self._data.device
 
     @property
@@ -101,17 +101,17 @@ class Tensor(Traced):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its elements."""
+        """The size in bytes."""
         return self._data.nbytes
 
     @property
     def storage(self) -> _torch.UntypedStorage | None:
-        """The memory of its elements; None for a symbol."""
+        """The storage; None for a symbol."""
         return None if self.is_symbolic() else self._data.untyped_storage()
 
     @property
     def op(self) -> Operator | None:
-        """The operator that gives it; None for tensors with elements, and for inputs."""
+        """The operator that produces it; None for inputs and for tensors with data."""
         return None if self.trace is None else self.trace[0]
 
     def signature(self) -> str:
@@ -119,7 +119,7 @@ class Tensor(Traced):
         return f"{self.dtype.name}{[*map(printable, self.shape)]}[{self.device.type}]"
 
     def to(self, dtype: object = None, device: object = None) -> Tensor:
-        """Return the tensor in another type, or on another device; itself if it is so already.
+        """Return the tensor with another data type or device; itself if nothing changes.
 
         Raises:
             HidetError: a symbol is to move to another device.
@@ -148,12 +148,12 @@ class Tensor(Traced):
         return Tensor(self.torch().clone())
 
     def copy_(self, src: Tensor) -> Tensor:
-        """Write the elements of another tensor over those of this one, and return it."""
+        """Copy the elements of another tensor into this one, and return it."""
         self.torch().copy_(src.torch())
         return self
 
     def detach(self) -> Tensor:
-        """Return a tensor in the same memory."""
+        """Return a tensor that shares its memory."""
         return Tensor(self.torch().detach())
 
     def contiguous(self) -> Tensor:
@@ -161,7 +161,7 @@ class Tensor(Traced):
         return self if self.is_symbolic() else Tensor(self._data.contiguous())
 
     def view(self, dtype: object = None, shape: Shape | None = None) -> Tensor:
-        """Return the same memory as elements of another type, or in another shape."""
+        """Return a view with another data type or shape."""
         if self.is_symbolic():
             return transform.view(self, dtype, shape)
         seen = self if dtype is None else self._view("view", _dtype(dtype))
@@ -195,11 +195,11 @@ class Tensor(Traced):
         return self.to("float32")
 
     def masked_fill(self, mask: Tensor, value: builtins.float) -> Tensor:
-        """Return the tensor with a number wherever a mask holds."""
+        """Return the tensor with a value where a mask is true."""
         return arithmetic.where(mask, value, self)
 
     def transpose(self, dim0: int, dim1: int) -> Tensor:
-        """Return the tensor with two dimensions exchanged."""
+        """Return the tensor with two dimensions swapped."""
         axes = list(range(len(self.shape)))
         axes[dim0], axes[dim1] = axes[dim1], axes[dim0]
         return transform.permute_dims(self, axes)
@@ -261,7 +261,7 @@ class Tensor(Traced):
         return transform.index(self, *parts)
 
     def _view(self, method: str, argument: object) -> Tensor:
-        """Return what a method of torch's tensors gives that only looks at memory."""
+        """Return the result of a torch tensor method that only makes a view."""
         return Tensor(methodcaller(method, argument)(self._data))
 
     def __getstate__(self) -> _torch.Tensor:
@@ -296,7 +296,7 @@ class Tensor(Traced):
 
 
 def _elements(data: _torch.Tensor) -> str:
-    """Return the elements as numpy prints them, with two digits after the point."""
+    """Return the elements formatted by numpy, with two decimals."""
     import numpy as np
 
     wide = data.detach().cpu()
@@ -306,25 +306,25 @@ def _elements(data: _torch.Tensor) -> str:
 
 
 def from_torch(torch_tensor: _torch.Tensor) -> Tensor:
-    """Return a tensor of torch as one of ours, in the same memory."""
+    """Return a tensor that shares the memory of a torch tensor."""
     return Tensor(torch_tensor)
 
 
 def asarray(obj: object, *, dtype: object = None, device: object = None) -> Tensor:
-    """Return numbers, an array or a tensor as a tensor."""
+    """Return a tensor of nested lists, an array or a tensor."""
     data = obj.torch() if isinstance(obj, HoldsTensor) else _torch.asarray(obj)
     return Tensor(data).to(dtype, device)
 
 
 def empty(shape: Shape, dtype: object = "float32", device: object = "cpu") -> Tensor:
-    """Return a tensor with any elements."""
+    """Return an uninitialized tensor."""
     return Tensor(_torch.empty(tuple(shape), dtype=_dtype(dtype), device=_device(device)))
 
 
 def full(
     shape: Shape, fill_value: float, dtype: object = "float32", device: object = "cpu"
 ) -> Tensor:
-    """Return a tensor with one number everywhere."""
+    """Return a tensor filled with a number."""
     where = _device(device)
     return Tensor(_torch.full(tuple(shape), fill_value, dtype=_dtype(dtype), device=where))
 
@@ -346,7 +346,7 @@ def randn(
     stddev: float = 1.0,
     device: object = "cpu",
 ) -> Tensor:
-    """Return a tensor of random numbers from a normal distribution, by torch's generator."""
+    """Return a tensor of normally distributed random numbers, drawn by torch's generator."""
     data = _torch.randn(tuple(shape), device=_device(device)) * stddev + mean
     return Tensor(data.to(_dtype(dtype)))
 
@@ -354,7 +354,7 @@ def randn(
 def randint(
     low: int, high: int | None = None, shape: Shape = (), dtype: object = "int32"
 ) -> Tensor:
-    """Return a tensor of random integers: from `low`, or 0 with one bound, to before the other."""
+    """Return a tensor of random integers in [low, high), or [0, low) with one bound."""
     first, last = (0, low) if high is None else (low, high)
     return Tensor(_torch.randint(first, last, tuple(shape), dtype=_dtype(dtype)))
 
@@ -367,14 +367,14 @@ def arange(
     dtype: object = None,
     device: object = "cpu",
 ) -> Tensor:
-    """Return the numbers from `start`, or 0 with one bound, to before the other."""
+    """Return the numbers in [start, stop), or [0, start) with one bound."""
     first, last = (0, start) if stop is None else (start, stop)
     kind = None if dtype is None else _dtype(dtype)
     return Tensor(_torch.arange(first, last, step, dtype=kind, device=_device(device)))
 
 
 def from_dlpack(dltensor: Any) -> Tensor:
-    """Return what another library holds as a tensor, in the same memory."""
+    """Return a tensor that shares the memory of another library's."""
     return Tensor(_torch.from_dlpack(dltensor))
 
 
@@ -383,7 +383,7 @@ def symbol(
     dtype: object = "float32",
     device: object = "cpu",
 ) -> Tensor:
-    """Return a symbol: a tensor without elements, which stands for any of a shape and a type.
+    """Return a symbol: a placeholder tensor without data, for tracing.
 
     Args:
         shape: its sizes: numbers, names, or what is computed from sizes that have a name. A graph
@@ -403,7 +403,7 @@ def symbol(
 
 
 def _indexed(device: object) -> _torch.device:
-    """Return a device with its number, as those of tensors have one."""
+    """Return a device with its index, as tensors have it."""
     found = _device(device)
     return _torch.empty(0, device=found).device if found.type == "cuda" else found
 
@@ -411,7 +411,7 @@ def _indexed(device: object) -> _torch.device:
 def _like(
     data: Tensor, shape: Shape | None, dtype: object, device: object
 ) -> tuple[Shape, object, object]:
-    """Return shape, type and device of a tensor, but for what is given."""
+    """Return the shape, data type and device of a tensor, with the given ones replaced."""
     return (
         data.shape if shape is None else shape,
         data.dtype if dtype is None else dtype,
@@ -429,7 +429,7 @@ def linspace(
     device: object = "cpu",
     endpoint: bool = True,
 ) -> Tensor:
-    """Return so many numbers at equal distances, with `stop` or without."""
+    """Return evenly spaced numbers, with `stop` or without."""
     count = num if endpoint else num + 1
     kind = None if dtype is None else _dtype(dtype)
     return Tensor(_torch.linspace(start, stop, count, dtype=kind, device=_device(device))[:num])
@@ -442,7 +442,7 @@ def full_like(
     dtype: object = None,
     device: object = None,
 ) -> Tensor:
-    """Return a tensor of one number like another tensor, but for what is given."""
+    """Return a tensor filled with a number, like another tensor but for the given arguments."""
     where, kind, place = _like(data, shape, dtype, device)
     return full(where, fill_value, kind, place)
 
@@ -455,13 +455,13 @@ def randn_like(
     dtype: object = None,
     device: object = None,
 ) -> Tensor:
-    """Return random numbers of a normal distribution like a tensor, but for what is given."""
+    """Return normally distributed random numbers, like a tensor but for the given arguments."""
     where, kind, place = _like(data, shape, dtype, device)
     return randn(where, kind, mean, stddev, place)
 
 
 def _as_like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the function that makes a tensor like another one, but for what is given."""
+    """Return the `_like` variant of a function that creates tensors."""
 
     def call(
         data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
