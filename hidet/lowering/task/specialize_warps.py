@@ -22,7 +22,7 @@ from hidet.dialects.fields import Element
 from hidet.dialects.task import GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
 from hidet.lowering.task.chained_matmuls import ChainedMatmuls
-from hidet.lowering.task.lower_wgmma import wait_for_wgmma
+from hidet.lowering.task.lower_wgmma import fence_accumulator, wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop, cluster_of, ring_of, stages_of
 from hidet.lowering.task.tma_copies import TmaCopy
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -212,6 +212,12 @@ class _Specialization:
         loop, op = self.loop, self.loop.op
         (part,) = self.streams
         tile = None if self.around is None else self.around.body.block.args[0]
+        if len(loop.accumulators) > 1:
+            # In short loops ptxas (CUDA 13.0) zeroes the later ones between matmuls, and serializes
+            # these (C7520).
+            builder.insertion_point = InsertPoint.before(op)
+            for accumulator in loop.accumulators:
+                fence_accumulator(builder, accumulator)
         builder.insertion_point = InsertPoint.at_start(op.body.block)
         step = self._step(builder, op.body.block.args[0], tile)
         stage, parity = self._slot(builder, step, 0)

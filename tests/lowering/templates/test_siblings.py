@@ -2,10 +2,16 @@
 
 import pytest
 import torch
+from xdsl.parser import Parser
 
+from hidet.analysis.kernels import kernels_of
 from hidet.arch.instructions import FMA
+from hidet.backend.printer import print_kernels
+from hidet.context import make_context
 from hidet.lowering.compute import fuse
+from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.blocking import Blocking
+from hidet.lowering.templates.matmul import MatmulTemplate
 
 SILU_OF_ONE = """
   %wt = graph.permute %w {{dims = array<i64: 1, 0>}} : (tensor<{n}x{k}x{t}>) -> tensor<{k}x{n}x{t}>
@@ -87,3 +93,25 @@ def test_products_of_several_widths(check, choose, monkeypatch, blocking, dtype)
         tolerance=3e-5 if dtype == torch.float32 else 2e-3,
         options=choose(blocking),
     )
+
+
+@pytest.mark.parametrize("k", [64, 192])
+def test_short_matmuls_are_not_serialized(monkeypatch, check_ptxas, k):
+    """Two layers of ResNet-50: both accumulators are zeroed before the first wgmma."""
+    monkeypatch.setattr(fuse, "worth_sharing", lambda *_: True)
+    config = Blocking("m64n128k16_f16_f32", 128, 160, 64, 2, 1, 2, epilogue="staged")
+    monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [config])
+    x, u, v = f"tensor<3136x{k}xf16>", f"tensor<64x{k}xf16>", f"tensor<256x{k}xf16>"
+    y, z = "tensor<3136x64xf16>", "tensor<3136x256xf16>"
+    text = f"""func.func @forward(%x: {x}, %u: {u}, %v: {v}) -> ({y}, {z}) {{
+      %y = graph.linear %x, %u : ({x}, {u}) -> {y}
+      %z = graph.linear %x, %v : ({x}, {v}) -> {z}
+      func.return %y, %z : {y}, {z}
+    }}"""
+    context = make_context()
+    module = Parser(context, text).parse_module()
+    run_pipeline(module, context, PassOptions(arch="sm_90a"))
+    source = print_kernels(kernels_of(module))
+    assert source.count("__global__") == 1
+    assert "wgmma_m64n32k16" in source
+    check_ptxas(source)
