@@ -1,6 +1,6 @@
-"""Analyses: what passes ask about a program, without changing it.
+"""Analyses: queries about a program that do not change it.
 
-`forms` and `algebra` are the arithmetic of indices by itself, `index_forms` finds the forms of the
-values of a program, `materialize` turns forms back into ops, `inverse` inverts index maps, and
-`memory` says which memory an op touches.
+`forms` and `algebra` implement symbolic index arithmetic, `index_forms` computes the linear forms
+of the values of a program, `materialize` emits ops for forms, `inverse` inverts index maps, and
+`memory` returns the memory accesses of an op.
 """

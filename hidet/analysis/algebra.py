@@ -1,8 +1,8 @@
-"""Arithmetic on forms under what is known about their atoms: ranges, divisibility, conditions."""
+"""Arithmetic on linear forms that uses the ranges, divisibility and conditions of their atoms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import TypeAlias
 
@@ -11,19 +11,19 @@ from xdsl.ir import SSAValue
 from hidet.analysis.forms import ANY, ZERO, Atom, LinearForm, Quotient, Range, Remainder, Variable
 
 Condition: TypeAlias = tuple[LinearForm, Range]
-"""A form without constant term, and the range that it is known to have."""
+"""A form without constant term, and its known range."""
 
 
 class FormAlgebra:
-    """Adds, divides and compares forms, and simplifies what comes out.
+    """Adds, divides and compares forms, and simplifies the results.
 
-    All answers are remembered. An algebra is for one place of a program: inside of an `scf.if`
-    more conditions hold than outside.
+    Results are memoized. An algebra is valid in one block of a program: more conditions hold inside
+    an `scf.if` than outside.
 
     Args:
-        range_of_value: the range of a value of the program.
-        divisibility_of_value: a number that the value is always a multiple of.
-        conditions: what is known besides.
+        range_of_value: returns the range of a value of the program.
+        divisibility_of_value: returns a number that always divides the value.
+        conditions: known ranges of other forms.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class FormAlgebra:
         self._merged: dict[LinearForm, LinearForm] = {}
 
     def under(self, conditions: Sequence[Condition]) -> FormAlgebra:
-        """Return the algebra of a place where more conditions hold."""
+        """Return an algebra with additional conditions."""
         return FormAlgebra(
             self._range_of_value, self._divisibility_of_value, (*self.conditions, *conditions)
         )
@@ -48,21 +48,21 @@ class FormAlgebra:
     # Ranges.
 
     def range(self, form: LinearForm) -> Range:
-        """Return limits of a form; of 64 bits or more where nothing better is known."""
+        """Return the range of a form; at least 64 bits wide if nothing is known."""
         known = self._ranges.get(form)
         if known is None:
             known = self._ranges[form] = self._compute_range(form)
         return known
 
     def is_nonnegative(self, form: LinearForm) -> bool:
-        """Return whether a form is known to be 0 or more."""
+        """Return whether a form is known to be nonnegative."""
         return self.range(form).lo >= 0
 
     def _compute_range(self, form: LinearForm) -> Range:
         lo = hi = form.constant
         for atom, coefficient in form.terms.items():
-            ends = self._range_of_atom(atom).scaled(coefficient)
-            lo, hi = lo + ends.lo, hi + ends.hi
+            term = self._range_of_atom(atom).scaled(coefficient)
+            lo, hi = lo + term.lo, hi + term.hi
         limits = Range(lo, hi)
         for condition, known in self.conditions:
             factor = _common_factor(form, condition)
@@ -74,7 +74,7 @@ class FormAlgebra:
         return limits
 
     def _round_inwards(self, form: LinearForm, limits: Range) -> Range:
-        """Move limits to the next values that the form can take."""
+        """Tighten limits to the nearest values that the form can take."""
         step = self.divisibility(form.without_constant)
         if step <= 1:
             return limits
@@ -99,7 +99,7 @@ class FormAlgebra:
     # Divisibility.
 
     def divisibility(self, form: LinearForm) -> int:
-        """Return a number that the form is always a multiple of; 0 for the form 0."""
+        """Return a number that always divides the form; 0 for the form 0."""
         common = form.constant
         for atom, coefficient in form.terms.items():
             if common == 1:
@@ -130,7 +130,7 @@ class FormAlgebra:
         return self._divide(form, divisor)[1]
 
     def _divide(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
-        """Return quotient and remainder."""
+        """Return the quotient and the remainder."""
         key = form, divisor
         known = self._divisions.get(key)
         if known is None:
@@ -142,12 +142,12 @@ class FormAlgebra:
         if single is not None:
             return LinearForm.number(single), form - single * divisor
         if self.range(form).hi <= 0:
-            # Divide what is not negative, which is cheaper: -(n // d) for -(-n // d) rounded up.
+            # Divide a nonnegative number, which is cheaper: n // d = -ceil(-n / d).
             quotient, remainder = self._divide(-form + (divisor - 1), divisor)
             return -quotient, -remainder + (divisor - 1)
         whole, rest = self._split(form, divisor)
-        # What is a multiple of the divisor leaves no remainder; the quotient is split from it
-        # only if that spares the division of the rest.
+        # Multiples of the divisor have no remainder; they are divided separately only if the
+        # remaining terms then need no division.
         exact = LinearForm(
             {
                 atom: coefficient
@@ -156,7 +156,7 @@ class FormAlgebra:
             }
         )
         inexact = rest - exact if exact.terms else rest
-        for more, short in self._shorter(inexact, divisor):
+        for more, short in self._reductions(inexact, divisor):
             single = self._single_quotient(short, divisor)
             if single is not None:
                 for atom, coefficient in exact.terms.items():
@@ -171,15 +171,15 @@ class FormAlgebra:
         return quotient, remainder * scale + small
 
     def _single_quotient(self, form: LinearForm, divisor: int) -> int | None:
-        """Return the quotient if it is one number for the whole range of the form."""
+        """Return the quotient if it is constant over the range of the form."""
         lo, hi = self.range(form)
         return lo // divisor if lo // divisor == hi // divisor else None
 
     def _split(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
-        """Write a form as `divisor * whole + rest`, without multiples of the divisor in the rest.
+        """Return (whole, rest): the form is `divisor * whole + rest`.
 
-        Unsigned divisions are the cheap ones, so a form that is not negative must not be cut into
-        a rest that may be.
+        No coefficient of the rest is a multiple of the divisor. Unsigned divisions are cheaper, so
+        a nonnegative form is not split if its rest may be negative.
         """
         whole: dict[Atom, int] = {}
         rest: dict[Atom, int] = {}
@@ -196,10 +196,11 @@ class FormAlgebra:
         return LinearForm(whole, quotient), short
 
     @staticmethod
-    def _shorter(form: LinearForm, divisor: int) -> Iterator[tuple[LinearForm, LinearForm]]:
-        """Give ways to write a form as `divisor * whole + rest` with coefficients cut in two.
+    def _reductions(form: LinearForm, divisor: int) -> Iterator[tuple[LinearForm, LinearForm]]:
+        """Yield (whole, rest): the form is `divisor * whole + rest`, with coefficients split.
 
-        `5 * x` becomes `4 * x + x` for the divisor 4: of use only if that ends the division.
+        For example `5 * x` becomes `4 * x + x` for the divisor 4. This helps only if the quotient
+        of the rest is constant.
         """
         yield ZERO, form
         for towards_zero in (True, False):
@@ -217,10 +218,10 @@ class FormAlgebra:
                 yield LinearForm(whole), LinearForm(rest, form.constant)
 
     def _drop_small(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm, int]:
-        """Write a form as `big + small`, where small does not matter for the quotient.
+        """Return (big, small, scale): the form is `big + small`, with the same quotient as big.
 
-        That is so if big is a multiple of some g, g divides the divisor, and small is at least 0
-        and less than g. Also returned is a common factor of the divisor and all of big.
+        This holds if some g divides both big and the divisor, and `0 <= small < g`. The scale is a
+        common factor of the divisor and of all coefficients of big.
         """
         big, small = form, ZERO
         steps = {
@@ -243,12 +244,12 @@ class FormAlgebra:
         return big, small, scale
 
     def _quotient_of_multiple(self, atom: Atom, coefficient: int, divisor: int) -> LinearForm:
-        """Return `coefficient * atom / divisor`, which leaves no remainder."""
+        """Return `coefficient * atom / divisor`, which is exact."""
         common = gcd(coefficient, divisor)
         return self._quotient(LinearForm.of(atom), divisor // common) * (coefficient // common)
 
     def _quotient(self, form: LinearForm, divisor: int) -> LinearForm:
-        """Return the quotient as an atom, or of a quotient or remainder as a simpler one."""
+        """Return the quotient as an atom; that of a quotient or a remainder is simplified."""
         if divisor == 1:
             return form
         joined = self._joined_quotient(form, divisor) if len(form.terms) == 1 else None
@@ -262,7 +263,7 @@ class FormAlgebra:
         return LinearForm.of(Quotient(form, divisor))
 
     def _joined_quotient(self, form: LinearForm, divisor: int) -> LinearForm | None:
-        """Return the quotient of `x + y floordiv c` by one division: of `c * x + y`."""
+        """Return the quotient of `x + y floordiv c` as a single division of `c * x + y`."""
         for atom, coefficient in form.terms.items():
             if coefficient == 1 and isinstance(atom, Quotient):
                 others = form - LinearForm.of(atom)
@@ -270,10 +271,10 @@ class FormAlgebra:
         return None
 
     def _remainder(self, form: LinearForm, divisor: int) -> LinearForm:
-        """Return the remainder as an atom, or of a remainder as a simpler one.
+        """Return the remainder as an atom; that of a single remainder is simplified.
 
-        In a longer sum a remainder stays: the quotient of the sum, which needs it, is likely to be
-        computed too.
+        A remainder in a longer sum is kept, since the quotient of the sum, which needs it, is
+        likely to be computed too.
         """
         if divisor == 1:
             return ZERO
@@ -285,14 +286,14 @@ class FormAlgebra:
                     return self.mod(inner, divisor)
         return LinearForm.of(Remainder(form, divisor))
 
-    # Sums: what division has taken apart is put together again.
+    # Sums: quotients and remainders are recombined.
 
     def add(self, lhs: LinearForm, rhs: LinearForm, factor: int = 1) -> LinearForm:
-        """Return `lhs + factor * rhs`, with quotients and remainders put together."""
+        """Return `lhs + factor * rhs`, with quotients and remainders recombined."""
         return self.merge(lhs.plus(rhs, factor))
 
     def merge(self, form: LinearForm) -> LinearForm:
-        """Put quotients and remainders of the same form together where that makes it shorter.
+        """Recombine quotients and remainders of the same form where that simplifies the sum.
 
         The rules, for `q = x floordiv c` and `r = x mod c`, with any common factor:
         `c * q + r = x`; and with `y = x floordiv b`: `b * (y mod c) + x mod b = x mod (b * c)`.
@@ -318,26 +319,25 @@ class FormAlgebra:
         return None
 
     def _is_simpler(self, candidate: LinearForm, form: LinearForm) -> bool:
-        """Return whether a form of the same value is better than the one at hand.
+        """Return whether an equal form is simpler.
 
-        It is shorter, no less is known of its range, and every division that takes part is used
-        up: `12 * (x floordiv 3) + x mod 3` is better left as two digits than as
-        `4 * x - 3 * (x mod 3)`.
+        It is shorter, its range is no wider, and each division that is rewritten disappears:
+        `12 * (x floordiv 3) + x mod 3` is not rewritten as `4 * x - 3 * (x mod 3)`.
         """
         if (candidate.weight, len(candidate.terms)) >= (form.weight, len(form.terms)):
             return False
-        used_up = all(
+        eliminated = all(
             candidate.coefficient_of(atom) in (0, coefficient)
             for atom, coefficient in form.terms.items()
             if isinstance(atom, Quotient | Remainder)
         )
         limits = self.range(candidate)
-        return used_up and limits.intersect(self.range(form)) == limits
+        return eliminated and limits.intersect(self.range(form)) == limits
 
     def _other_forms(
         self, atom: Quotient | Remainder, coefficient: int, form: LinearForm
     ) -> list[LinearForm]:
-        """Return other ways to write `coefficient * atom`, as far as they may shorten the form."""
+        """Return forms equal to `coefficient * atom` that may simplify the sum."""
         inner, divisor = atom.form, atom.divisor
         others: list[LinearForm] = []
         if isinstance(atom, Quotient):
@@ -364,13 +364,18 @@ class FormAlgebra:
         return others
 
 
+def bounded_algebra(extents: Mapping[SSAValue, int]) -> FormAlgebra:
+    """Return the algebra of variables with given extents; other values are unbounded."""
+    return FormAlgebra(lambda v: Range(0, extents[v] - 1) if v in extents else ANY)
+
+
 def _shares_terms(form: LinearForm, other: LinearForm) -> bool:
-    """Return whether all atoms of another form are terms of the form."""
+    """Return whether all atoms of the other form are terms of the form."""
     return all(atom in form.terms for atom in other.terms)
 
 
 def _exactly_divided(form: LinearForm, divisor: int) -> LinearForm:
-    """Return a form all of whose coefficients are multiples of a number, divided by it."""
+    """Return a form divided by a common factor of its coefficients."""
     if divisor == 1:
         return form
     return LinearForm(
@@ -380,7 +385,7 @@ def _exactly_divided(form: LinearForm, divisor: int) -> LinearForm:
 
 
 def _common_factor(form: LinearForm, part: LinearForm) -> int:
-    """Return k such that `k * part` is a part of the form, or 0."""
+    """Return k such that the form contains the terms of `k * part`, or 0."""
     factor = 0
     for atom, coefficient in part.terms.items():
         found, rest = divmod(form.terms.get(atom, 0), coefficient)

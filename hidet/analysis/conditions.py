@@ -1,4 +1,4 @@
-"""Comparisons of forms: whether ranges decide them, and what is known where they hold."""
+"""Comparisons of forms: evaluation by ranges, and the conditions that they imply."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 _PAIRS = [("eq", "ne"), ("slt", "sge"), ("sgt", "sle"), ("ult", "uge"), ("ugt", "ule")]
 OPPOSITES = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-"""For each predicate of `arith.cmpi` its opposite."""
+"""The inverse of each predicate of `arith.cmpi`."""
 
 
 def predicate_of(op: arith.CmpiOp) -> str:
-    """Return the predicate of a comparison as it is spelled."""
+    """Return the mnemonic of the predicate of a comparison."""
     return arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
 
 
 def decide(predicate: str, lhs: LinearForm, rhs: LinearForm, algebra: FormAlgebra) -> bool | None:
-    """Return what a comparison gives if ranges and divisibility decide it, else None."""
+    """Return the result of a comparison if ranges and divisibility determine it, else None."""
     if predicate in ("eq", "ne"):
         equal = _decide_equal(algebra.add(lhs, rhs, -1), algebra)
         return equal if predicate == "eq" or equal is None else not equal
@@ -37,13 +37,13 @@ def decide(predicate: str, lhs: LinearForm, rhs: LinearForm, algebra: FormAlgebr
     if predicate[1:] in ("gt", "le"):
         lhs, rhs = rhs, lhs
     difference = algebra.range(algebra.add(lhs, rhs, -1))
-    # Now the question is lhs < rhs, or lhs >= rhs for `ge` and `le`.
+    # What remains is lhs < rhs, or lhs >= rhs for `ge` and `le`.
     less = True if difference.hi < 0 else False if difference.lo >= 0 else None
     return less if predicate[1:] in ("lt", "gt") or less is None else not less
 
 
 def _decide_equal(difference: LinearForm, algebra: FormAlgebra) -> bool | None:
-    """Return whether a difference is 0, if that is known."""
+    """Return whether a difference is 0, or None if unknown."""
     lo, hi = algebra.range(difference)
     if lo == hi == 0:
         return True
@@ -54,10 +54,10 @@ def _decide_equal(difference: LinearForm, algebra: FormAlgebra) -> bool | None:
 
 
 def conditions_of(forms: IndexForms, condition: SSAValue, holds: bool) -> list[Condition]:
-    """Return what is known of forms where a condition is true, or where it is false.
+    """Return the conditions on forms that a condition of type i1 implies if it is true, or false.
 
-    Conjunctions are taken apart where they hold, disjunctions where they do not; anything but
-    comparisons of indices says nothing.
+    Conjunctions are split where they hold, and disjunctions where they do not. Only comparisons of
+    indices imply conditions.
     """
     op = condition.owner
     if isinstance(op, arith.AndIOp if holds else arith.OrIOp):
@@ -75,11 +75,11 @@ def conditions_of(forms: IndexForms, condition: SSAValue, holds: bool) -> list[C
 def _conditions_of_comparison(
     predicate: str, lhs: LinearForm, rhs: LinearForm, algebra: FormAlgebra
 ) -> list[Condition]:
-    """Return what is known where a comparison holds."""
+    """Return the conditions that a comparison implies."""
     if predicate in ("ugt", "uge"):
         lhs, rhs, predicate = rhs, lhs, "ult" if predicate == "ugt" else "ule"
     if predicate in ("ult", "ule"):
-        # Below a number that is not negative, nothing is negative.
+        # Anything unsigned below a nonnegative number is nonnegative.
         if not algebra.is_nonnegative(rhs):
             return []
         signed = "s" + predicate[1:]
@@ -101,7 +101,7 @@ def _conditions_of_comparison(
 
 
 def _at_least(form: LinearForm, limit: int) -> list[Condition]:
-    """Return the condition that a form is at least a number."""
+    """Return the condition that `form >= limit`; none for a constant form."""
     if form.is_number:
         return []
     common = gcd(*form.terms.values())
@@ -110,18 +110,18 @@ def _at_least(form: LinearForm, limit: int) -> list[Condition]:
     return [(part, Range(-((form.constant - limit) // common), ANY.hi))]
 
 
-def known_truth(forms: IndexForms, condition: SSAValue) -> bool | None:
-    """Return the truth value of a condition of type i1 if it is known before it is computed."""
+def known_condition(forms: IndexForms, condition: SSAValue) -> bool | None:
+    """Return the value of a condition of type i1 if it is statically known, else None."""
     match condition.owner:
         case arith.ConstantOp(value=IntegerAttr() as value):
             return bool(value.value.data)
         case arith.CmpiOp() as op if isinstance(op.lhs.type, IndexType):
             return forms.decide(op)
         case arith.AndIOp() as op:
-            sides = known_truth(forms, op.lhs), known_truth(forms, op.rhs)
+            sides = known_condition(forms, op.lhs), known_condition(forms, op.rhs)
             return False if False in sides else True if sides == (True, True) else None
         case arith.OrIOp() as op:
-            sides = known_truth(forms, op.lhs), known_truth(forms, op.rhs)
+            sides = known_condition(forms, op.lhs), known_condition(forms, op.rhs)
             return True if True in sides else False if sides == (False, False) else None
         case _:
             return None

@@ -1,4 +1,4 @@
-"""Divergence: which values and branches of a kernel may differ between the threads of a block."""
+"""Divergence analysis: values and branches of a kernel that are not uniform in a block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hidet.dialects.walking import blocks_in, parents_of
 
 
 class Divergence(IntEnum):
-    """Among which threads of a block a value may differ."""
+    """The threads of a block between which a value may differ."""
 
     NOWHERE = 0
     BETWEEN_WARPS = 1
@@ -31,7 +31,7 @@ class Divergence(IntEnum):
 
 
 def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operation | None:
-    """Return an op around another which not all threads of the block enter together."""
+    """Return an enclosing op with divergent control flow, or None."""
     inside = takewhile(lambda parent: not isinstance(parent, KernelOp), parents_of(op))
     divergent = (each for each in inside if divergence.of_flow(each) is not Divergence.NOWHERE)
     return next(divergent, None)
@@ -39,27 +39,27 @@ def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operat
 
 @dataclass
 class DivergenceAnalysis:
-    """The values of a kernel that may differ between threads; others are the same for all.
+    """The divergent values of a kernel; all other values are uniform.
 
     Attributes:
-        whole_warps: whether the threads of a warp follow each other along x.
-        values: the values that diverge, and how.
+        whole_warps: whether the threads of a warp are consecutive along x.
+        values: the divergence of each divergent value.
     """
 
     whole_warps: bool
     values: dict[SSAValue, Divergence] = field(default_factory=dict[SSAValue, Divergence])
 
     def of(self, values: Iterable[SSAValue]) -> Divergence:
-        """Return how values diverge together."""
+        """Return the maximum divergence of values."""
         return max(
             (self.values.get(value, Divergence.NOWHERE) for value in values), default=Divergence(0)
         )
 
     def of_flow(self, op: Operation) -> Divergence:
-        """Return how it diverges whether and how often the regions of an op run."""
+        """Return the divergence of whether and how often the regions of an op run."""
         if isinstance(op, ForeachOp):
-            is_cut = op.bound is not None and op.extents != op.tasks.shape
-            return self.of([op.worker]) if is_cut else Divergence.NOWHERE
+            is_partial = op.bound is not None and op.extents != op.tasks.shape
+            return self.of([op.worker]) if is_partial else Divergence.NOWHERE
         if isinstance(op, scf.ForOp):
             return self.of(op.operands[:3])
         if isinstance(op, scf.WhileOp):
@@ -68,7 +68,7 @@ class DivergenceAnalysis:
         return self.of(op.operands)
 
     def around(self, op: Operation, outer: Operation) -> Divergence:
-        """Return how it diverges whether and how often an op runs, for each run of another one."""
+        """Return the divergence of the control flow between an op and an enclosing one."""
         found = Divergence.NOWHERE
         parent = op.parent_op()
         while parent is not None and parent is not outer.parent_op():
@@ -77,7 +77,7 @@ class DivergenceAnalysis:
         return found
 
     def spread(self, start: Iterable[SSAValue], how: Divergence) -> None:
-        """Mark values, and all that are computed from them."""
+        """Mark values and all values that depend on them."""
         worklist = list(start)
         while worklist:
             value = worklist.pop()
@@ -86,16 +86,16 @@ class DivergenceAnalysis:
             self.values[value] = how
             for use in value.uses:
                 if not (self.whole_warps and _is_uniform_in_warps(use.operation)):
-                    worklist.extend(_influenced(use.operation, use.index))
+                    worklist.extend(_dependents(use.operation, use.index))
 
 
 def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
-    """Return which values of a kernel diverge, and how.
+    """Return the divergence of the values of a kernel.
 
-    Ids of threads diverge, and what is in arrays of one thread; what is computed from something
-    that diverges does too. A variable diverges if it is given something that does, or if it
-    diverges whether it is given something. A quotient of the thread's id by a multiple of 32, and
-    its comparison with one, diverge between warps only.
+    Thread ids and elements of thread-private arrays diverge, and so do the values computed from
+    them. A variable diverges if a divergent value is stored to it, or if a store to it is under
+    divergent control flow. The quotient of the thread id by a multiple of 32, and its comparison
+    with one, diverge only between warps.
     """
     lanes: list[SSAValue] = []
     warps: list[SSAValue] = []
@@ -108,7 +108,7 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
             lanes.append(op.worker)
         elif isinstance(op, ActiveMaskOp):
             lanes.append(op.result)
-        elif _reads_own_memory(op):
+        elif _reads_private_memory(op):
             lanes.extend(op.results)
         elif divergence.whole_warps and _is_uniform_in_warps(op):
             warps.extend(op.results)
@@ -119,7 +119,7 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
 
 
 def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
-    """Mark what is read from variables that diverge, until there are no more of them."""
+    """Mark the loads from divergent variables, up to a fixed point."""
     variables = [
         op
         for op in kernel.body.walk()
@@ -132,20 +132,18 @@ def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
             users = [use.operation for use in variable.memref.uses]
             loads = [user.res for user in users if isinstance(user, memref.LoadOp)]
             stores = [user for user in users if isinstance(user, memref.StoreOp)]
-            ways = [divergence.of([store.value]) for store in stores]
-            ways += [divergence.around(store, variable) for store in stores]
             if not stores or len(loads) + len(stores) < len(users):
-                ways.append(
-                    Divergence.BETWEEN_LANES
-                )  # it holds anything, or an instruction writes it
-            how = max(ways)
+                how = Divergence.BETWEEN_LANES  # uninitialized, or written by an instruction
+            else:
+                how = divergence.of(store.value for store in stores)
+                how = max(how, *(divergence.around(store, variable) for store in stores))
             if any(divergence.of([load]) < how for load in loads):
                 divergence.spread(loads, how)
                 worklist.append(variable)
 
 
-def _reads_own_memory(op: Operation) -> bool:
-    """Return whether an op reads memory in which every thread has values of its own."""
+def _reads_private_memory(op: Operation) -> bool:
+    """Return whether an op loads from thread-private memory."""
     match op:
         case LoadOp():
             source = op.source
@@ -159,7 +157,7 @@ def _reads_own_memory(op: Operation) -> bool:
 
 
 def _is_uniform_in_warps(op: Operation) -> bool:
-    """Return whether an op divides a thread's x by a multiple of 32, or compares it with one."""
+    """Return whether an op divides threadIdx.x by a multiple of 32, or compares it with one."""
     match op:
         case arith.DivSIOp() | arith.DivUIOp() | arith.FloorDivSIOp():
             pass
@@ -177,8 +175,8 @@ def _is_uniform_in_warps(op: Operation) -> bool:
     )
 
 
-def _influenced(op: Operation, operand: int) -> Iterator[SSAValue]:
-    """Give the values that depend on an operand of an op."""
+def _dependents(op: Operation, operand: int) -> Iterator[SSAValue]:
+    """Yield the values that depend on an operand of an op."""
     yield from op.results
     parent = op.parent_op()
     if isinstance(op, scf.ForOp):

@@ -1,4 +1,4 @@
-"""The linear forms of results of ops, from the forms of their operands."""
+"""The rules that compute the linear form of a result from those of the operands."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Operation
 
 from hidet.analysis.algebra import FormAlgebra
-from hidet.analysis.conditions import known_truth
-from hidet.analysis.forms import ZERO, LinearForm, Variable
+from hidet.analysis.conditions import known_condition
+from hidet.analysis.forms import ZERO, LinearForm, Range, Variable
 from hidet.arch.limits import MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.arithmetic import FloorModOp
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IdVariable(Variable):
-    """The id of a block or a thread, or an extent: all ops that ask for it give the same number.
+    """A block or thread id, or a dimension of the grid or block; all ops that read it are equal.
 
     Attributes:
-        op_type: the op that gives the id.
+        op_type: the op that reads it.
         dimension: x, y or z.
     """
 
@@ -40,7 +40,7 @@ class IdVariable(Variable):
 
 
 FormRule: TypeAlias = Callable[["IndexForms", Any, FormAlgebra], LinearForm | None]
-"""Gives the form of an op's result, of type index, or None where it is no linear form."""
+"""Returns the form of an op's result, of type index; None if it has no linear form."""
 
 
 def _operands(forms: IndexForms, op: Operation) -> tuple[LinearForm, LinearForm]:
@@ -83,7 +83,7 @@ def _shift_right(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> Line
 
 
 def _by_number(divide: Callable[[FormAlgebra, LinearForm, int], LinearForm]) -> FormRule:
-    """Return the rule of a division by a positive number."""
+    """Return the rule of a division by a positive constant."""
 
     def rule(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
         lhs, rhs = _operands(forms, op)
@@ -100,14 +100,14 @@ _ceil_divide = _by_number(lambda algebra, x, y: algebra.floordiv(x + (y - 1), y)
 
 
 def _where_nonnegative(rule: FormRule) -> FormRule:
-    """Return a rule that rounds down as one for numbers that are not negative."""
+    """Return the rule restricted to a nonnegative first operand, where all roundings agree."""
     return lambda forms, op, algebra: (
         rule(forms, op, algebra) if algebra.is_nonnegative(forms.form(op.operands[0])) else None
     )
 
 
 def _bitwise_and(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    """Give the remainder that a mask of the lowest bits leaves."""
+    """Return a remainder, if the mask covers the lowest bits."""
     lhs, rhs = _operands(forms, op)
     if lhs.is_number:
         lhs, rhs = rhs, lhs
@@ -118,7 +118,7 @@ def _bitwise_and(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> Line
 
 
 def _extremum(sign: int) -> FormRule:
-    """Make the rule of a minimum (1) or maximum (-1): the one side that ranges prove, if any."""
+    """Return the rule of a minimum (1) or maximum (-1): the operand that ranges select, if any."""
 
     def rule(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
         lhs, rhs = _operands(forms, op)
@@ -133,7 +133,7 @@ def _extremum(sign: int) -> FormRule:
 
 
 def _select(forms: IndexForms, op: arith.SelectOp, algebra: FormAlgebra) -> LinearForm | None:
-    known = known_truth(forms, op.cond)
+    known = known_condition(forms, op.cond)
     if known is None:
         lhs, rhs = forms.form(op.lhs), forms.form(op.rhs)
         return lhs if lhs == rhs else None
@@ -141,7 +141,7 @@ def _select(forms: IndexForms, op: arith.SelectOp, algebra: FormAlgebra) -> Line
 
 
 def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    """Look through casts from index to an integer that is wide enough, and back."""
+    """Look through a cast from index to a sufficiently wide integer and back."""
     source = op.operands[0].owner
     if isinstance(source, arith.ConstantOp):
         return _constant(forms, source, algebra)
@@ -150,19 +150,17 @@ def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm 
     kind, inner = source.result.type, source.input
     if not isinstance(inner.type, IndexType) or not isinstance(kind, IntegerType):
         return None
-    half = 1 << (kind.bitwidth - 1)
     form = forms.form(inner)
-    lo, hi = algebra.range(form)
-    return form if -half <= lo and hi < half else None
+    return form if Range.signed(kind.bitwidth).includes(algebra.range(form)) else None
 
 
 def _checked(forms: IndexForms, op: CheckedIndexOp, algebra: FormAlgebra) -> LinearForm | None:
-    """Give the index itself where ranges prove that it is in bounds."""
+    """Return the form of the index if ranges prove that it is in bounds."""
     return forms.form(op.index) if is_proven(forms, op) else None
 
 
 def is_proven(forms: IndexForms, op: CheckedIndexOp) -> bool:
-    """Return whether the ranges of indices prove that a checked one is in bounds."""
+    """Return whether ranges prove that a checked index is in bounds."""
     lo, hi = forms.algebra(op.parent).range(forms.form(op.index))
     return lo >= 0 and hi < op.size.value.data
 
@@ -171,7 +169,7 @@ def _id(forms: IndexForms, op: IdOp, algebra: FormAlgebra) -> LinearForm:
     dimension = Dimension(op.dimension.data)
     number = list(Dimension).index(dimension)
     of_block = isinstance(op, ThreadIdOp | BlockDimOp)
-    kernel = parent_of_type(op, KernelOp)  # ids outside of one are legal in pieces of programs
+    kernel = parent_of_type(op, KernelOp)  # ids outside of kernels are legal in program fragments
     if kernel is None:
         largest = MAX_THREADS_PER_BLOCK if of_block else MAX_GRID[0]
     else:
@@ -217,10 +215,10 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     GridDimOp: _id,
     ThreadIdOp: _id,
 }
-"""The form of a result of type index, by the class of the op."""
+"""The rule for a result of type index, by the class of the op."""
 
 
 def form_of_result(forms: IndexForms, op: Operation) -> LinearForm | None:
-    """Return the form of the result of an op that gives an index, None where it has none."""
+    """Return the form of an op's result, of type index; None if it has no linear form."""
     rule = FORM_RULES.get(type(op))
     return None if rule is None else rule(forms, op, forms.algebra(op.parent))

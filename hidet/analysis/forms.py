@@ -1,8 +1,8 @@
-"""Linear forms: index arithmetic as values, to be compared, added and divided.
+"""Linear forms: symbolic index expressions that can be compared, added and divided.
 
-A form is `c1 * a1 + ... + cn * an + c`. Its atoms are values of the program, variables that stand
-for no value yet, and quotients and remainders of other forms by positive numbers. Division rounds
-down, so that `x == c * (x floordiv c) + x mod c` holds for negative `x` too.
+A form is `c1 * a1 + ... + cn * an + c`. Its atoms are SSA values, symbolic variables without an SSA
+value, and quotients and remainders of other forms by positive constants. Division rounds down, so
+`x == c * (x floordiv c) + x mod c` holds for negative `x` too.
 """
 
 from __future__ import annotations
@@ -16,45 +16,55 @@ from xdsl.ir import SSAValue
 
 
 class Range(NamedTuple):
-    """The inclusive limits of an index."""
+    """An interval of integers, with inclusive limits."""
 
     lo: int
     hi: int
 
+    @classmethod
+    def signed(cls, bits: int) -> Range:
+        """Return the range of signed integers of a width."""
+        half = 1 << (bits - 1)
+        return cls(-half, half - 1)
+
     def scaled(self, factor: int) -> Range:
-        """Return the range of `factor * x` for an x of this range."""
+        """Return the range of `factor * x` for `x` in this range."""
         ends = self.lo * factor, self.hi * factor
         return Range(min(ends), max(ends))
 
     def intersect(self, other: Range) -> Range:
-        """Return the indices of both ranges; the lower limit alone where there are none.
+        """Return the intersection, or only its lower limit if it is empty.
 
-        Ranges without a common index belong to code that is never reached.
+        Disjoint ranges occur in unreachable code.
         """
         lo = max(self.lo, other.lo)
         return Range(lo, max(lo, min(self.hi, other.hi)))
 
+    def includes(self, other: Range) -> bool:
+        """Return whether the range contains another one."""
+        return self.lo <= other.lo and other.hi <= self.hi
+
     def union(self, other: Range) -> Range:
-        """Return the smallest range around both."""
+        """Return the smallest range that contains both."""
         return Range(min(self.lo, other.lo), max(self.hi, other.hi))
 
     @property
     def is_bounded(self) -> bool:
-        """Whether anything is known: one of the limits is not that of 64 bits."""
+        """Whether the range is smaller than that of 64-bit integers."""
         return self.lo > ANY.lo or self.hi < ANY.hi
 
 
-ANY = Range(-(1 << 63), (1 << 63) - 1)
-"""The range of an index of which nothing is known: 64 bits."""
+ANY = Range.signed(64)
+"""The range of an unknown index."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """An index from 0 to `extent - 1` that is not (yet) a value of the program.
+    """A symbolic index from 0 to `extent - 1` without an SSA value.
 
     Attributes:
-        name: tells variables apart.
-        extent: the number of values that it takes.
+        name: its identity.
+        extent: the number of its values.
     """
 
     name: str
@@ -62,10 +72,10 @@ class Variable:
 
 
 class LinearForm:
-    """`c1 * a1 + ... + cn * an + c`; immutable, and equal to every form with the same terms.
+    """`c1 * a1 + ... + cn * an + c`; immutable, with structural equality.
 
     Args:
-        terms: the coefficient of each atom; none is 0. Not to be changed afterwards.
+        terms: the nonzero coefficient of each atom; must not be mutated afterwards.
         constant: the constant term.
     """
 
@@ -74,9 +84,9 @@ class LinearForm:
     terms: Mapping[Atom, int]
     constant: int
     weight: int
-    """The number of divisions that it takes to compute the form."""
+    """The number of divisions in the form."""
     depth: int
-    """How deeply divisions are nested."""
+    """The nesting depth of divisions."""
 
     def __init__(self, terms: Mapping[Atom, int], constant: int = 0) -> None:
         self.terms = terms
@@ -113,7 +123,7 @@ class LinearForm:
         """Return a form without atoms."""
         return cls({}, value)
 
-    # Arithmetic that needs no knowledge; `FormAlgebra` simplifies what comes out.
+    # Arithmetic without simplification; `FormAlgebra` simplifies results.
 
     def __add__(self, other: LinearForm | int) -> LinearForm:
         return self.plus(other, 1)
@@ -148,7 +158,7 @@ class LinearForm:
                 del terms[atom]
         return LinearForm(terms, self.constant + factor * other.constant)
 
-    # Questions.
+    # Queries.
 
     @property
     def is_number(self) -> bool:
@@ -157,12 +167,12 @@ class LinearForm:
 
     @property
     def without_constant(self) -> LinearForm:
-        """The form less its constant term."""
+        """The form minus its constant term."""
         return LinearForm(self.terms) if self.constant else self
 
     @property
     def atom(self) -> Atom | None:
-        """The atom that the form consists of, if it is nothing else."""
+        """The atom, if the form is a single atom, else None."""
         if self.constant == 0 and len(self.terms) == 1:
             (atom, coefficient) = next(iter(self.terms.items()))
             if coefficient == 1:
@@ -170,15 +180,15 @@ class LinearForm:
         return None
 
     def coefficient_of(self, atom: Atom) -> int:
-        """Return the coefficient of an atom, 0 where it is no term of the form."""
+        """Return the coefficient of an atom; 0 if the form has no such term."""
         return self.terms.get(atom, 0)
 
     def depends_on(self, atom: Atom) -> bool:
-        """Return whether an atom is a term of the form or lies in one of its divisions."""
+        """Return whether an atom occurs in the form, including inside of divisions."""
         return any(leaf is atom or leaf == atom for leaf in self.leaves())
 
     def leaves(self) -> Iterator[SSAValue | Variable]:
-        """Give the values and variables that the form is computed from, some more than once."""
+        """Yield the SSA values and variables in the form, possibly with repetitions."""
         for atom in self.terms:
             if isinstance(atom, Quotient | Remainder):
                 yield from atom.form.leaves()
@@ -186,7 +196,7 @@ class LinearForm:
                 yield atom
 
     def evaluate(self, values: Mapping[SSAValue | Variable, int]) -> int:
-        """Return the number that the form is for given values of its leaves."""
+        """Evaluate the form for given values of its leaves."""
         total = self.constant
         for atom, coefficient in self.terms.items():
             match atom:
@@ -211,7 +221,7 @@ class LinearForm:
 
 @dataclass(frozen=True)
 class Quotient:
-    """`form floordiv divisor`, for a positive divisor."""
+    """`form floordiv divisor`; the divisor is positive."""
 
     form: LinearForm
     divisor: int
@@ -219,21 +229,21 @@ class Quotient:
 
 @dataclass(frozen=True)
 class Remainder:
-    """`form mod divisor`, from 0 to `divisor - 1`."""
+    """`form mod divisor`, in `[0, divisor)`."""
 
     form: LinearForm
     divisor: int
 
 
 Atom: TypeAlias = SSAValue | Variable | Quotient | Remainder
-"""What a linear form is a combination of."""
+"""An operand of a linear form."""
 
 ZERO = LinearForm({})
-"""The form of the number 0."""
+"""The constant form 0."""
 
 
 def _atom_name(atom: Atom) -> str:
-    """Return a short text for an atom, for messages and tests."""
+    """Return a short description of an atom, for messages and tests."""
     match atom:
         case Quotient(form, divisor):
             return f"({form!r}) floordiv {divisor}"

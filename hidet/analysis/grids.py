@@ -1,4 +1,4 @@
-"""What a grid costs and how it reads: the questions that fusion asks."""
+"""The cost and the access patterns of grids, for fusion heuristics."""
 
 from math import prod
 
@@ -24,19 +24,18 @@ _ARITHMETIC = (
 )
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
 
-_POSITIONS = (arith.IndexCastOp, CheckedIndexOp)
-"""What is done with integers that are positions in a tensor."""
-
+_INDEX_CONVERSIONS = (arith.IndexCastOp, CheckedIndexOp)
+"""Ops that convert integer elements to indices of a tensor."""
 
 MAX_COPIED = 10
-"""Operations, without constants, of a view that is worth a copy for each of its readers."""
+"""The largest number of ops, without constants, of a view that is inlined into several loads."""
 
 MAX_MOVED = 128
-"""Operations of a view that is worth evaluating where it is read, be it at one place."""
+"""The largest number of ops, without constants, of a view that is inlined into one load."""
 
 
 def loads_of(grid: GridOp, source: SSAValue | None = None) -> list[LoadOp]:
-    """Return the loads in a grid's body, of one source where it is given."""
+    """Return the loads in a grid's body, or only those from one source."""
     return [
         op
         for op in grid.body.walk()
@@ -45,10 +44,10 @@ def loads_of(grid: GridOp, source: SSAValue | None = None) -> list[LoadOp]:
 
 
 def is_view(grid: GridOp) -> bool:
-    """Whether a grid only moves what one tensor holds: no arithmetic but that of indices.
+    """Return whether a grid only moves elements of one tensor: no arithmetic except on indices.
 
-    Constants, padding, and casts to a wider float are moves; a cast to a narrower one is not,
-    because a view of it would be stored wide. A grid may say that it is to be stored.
+    Constants, padding, and casts to a wider float count as moves. Casts to a narrower float do not,
+    because the wide source would be stored. Grids marked as stored are not views.
     """
     sources = {load.source for load in loads_of(grid)}
     return (
@@ -58,18 +57,18 @@ def is_view(grid: GridOp) -> bool:
     )
 
 
-def stays_small(grid: GridOp, copies: int) -> bool:
-    """Whether evaluating a view where it is read, at some number of places, costs little.
+def is_cheap_to_inline(grid: GridOp, copies: int) -> bool:
+    """Return whether a view is small enough to inline into a number of loads.
 
-    One copy takes the place of the view itself; several are for short views alone. So a chain of
-    views, each of which reads the one before at several places, does not cost a power of that.
+    A single copy replaces the view; several are made only of short views. This avoids exponential
+    growth for a chain of views that each load the previous one several times.
     """
     size = sum(not isinstance(op, arith.ConstantOp) for op in grid.body.block.walk())
     return size - 1 <= (MAX_COPIED if copies > 1 else MAX_MOVED)
 
 
 def is_weight_vector(grid: GridOp) -> bool:
-    """Whether a grid is a vector, and its elements are computed from those of weights alone."""
+    """Return whether a grid is a vector computed only from constants."""
     return (
         max(grid.shape, default=1) == prod(grid.shape)
         and not has_reduction(grid)
@@ -78,41 +77,41 @@ def is_weight_vector(grid: GridOp) -> bool:
 
 
 def is_cheap(grid: GridOp) -> bool:
-    """Whether evaluating an element twice is better than storing it: a few plain operations.
+    """Return whether recomputing an element is cheaper than storing it: a few simple ops.
 
-    The check of an index is one: it costs less than to read what it gave before. Casts to a
-    narrower float are none.
+    Index checks count as simple, since they cost less than a load. Casts to a narrower float do
+    not.
     """
-    return _consists_of(grid, (*_MOVES, *_POSITIONS))
+    return _consists_of(grid, (*_MOVES, *_INDEX_CONVERSIONS))
 
 
 def is_cheap_again(grid: GridOp) -> bool:
-    """Whether an element is cheap, with casts to a narrower float, and reads no wider elements."""
+    """Return whether a grid is cheap; allow narrowing casts unless it loads wider elements."""
     if any(_bits(load.source) > _bits(grid.result) for load in loads_of(grid)):
         return is_cheap(grid)
-    return _consists_of(grid, (*_MOVES, *_POSITIONS, arith.TruncFOp))
+    return _consists_of(grid, (*_MOVES, *_INDEX_CONVERSIONS, arith.TruncFOp))
 
 
 def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
-    """Whether a grid does little but moves and the arithmetic of indices."""
-    costs = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
-    return len(costs) <= 4 and all(
+    """Return whether a grid consists of moves, index arithmetic and at most 4 arithmetic ops."""
+    arithmetic = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
+    return len(arithmetic) <= 4 and all(
         isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
         for op in grid.body.walk()
     )
 
 
 def _bits(value: SSAValue) -> int:
-    """Return the bits of an element."""
+    """Return the width of an element in bits."""
     element = element_of(value)
     assert isinstance(element, FixedBitwidthType)
     return element.bitwidth
 
 
 def is_in_order(grid: GridOp, source: SSAValue) -> bool:
-    """Whether an element is computed from the element of a tensor with the same number.
+    """Return whether each element depends only on the element of a source with its linear index.
 
-    That one is loaded in any case, not in a branch.
+    The load must be unconditional.
     """
     forms = IndexForms()
     block = grid.body.block
@@ -123,30 +122,30 @@ def is_in_order(grid: GridOp, source: SSAValue) -> bool:
     )
 
 
-def reads_neighbours(grid: GridOp) -> bool:
-    """Whether neighbouring elements are computed from neighbouring ones, or from the same."""
+def has_coalesced_loads(grid: GridOp) -> bool:
+    """Return whether adjacent elements load adjacent elements, or the same one."""
     forms = IndexForms()
     block = grid.body.block
     own = linear_index(forms, grid.indices, grid.shape, block)
-    along = [n for n, extent in enumerate(grid.shape) if extent > 1]
-    if not along:
+    dims = [n for n, extent in enumerate(grid.shape) if extent > 1]
+    if not dims:
         return True
-    index = grid.indices[along[-1]]
+    innermost = grid.indices[dims[-1]]
     return all(
-        number == own
+        index == own
         or (
-            number.coefficient_of(index) == 1
-            and not (number - LinearForm.of(index)).depends_on(index)
+            index.coefficient_of(innermost) == 1
+            and not (index - LinearForm.of(innermost)).depends_on(innermost)
         )
-        or not number.depends_on(index)
-        for number in (linear_index_of_load(forms, load) for load in loads_of(grid))
+        or not index.depends_on(innermost)
+        for index in (linear_index_of_load(forms, load) for load in loads_of(grid))
     )
 
 
-def chooses_without(grid: GridOp, source: SSAValue) -> bool:
-    """Whether an element may not depend on the element of a tensor that is loaded for it.
+def may_ignore(grid: GridOp, source: SSAValue) -> bool:
+    """Return whether some elements may not depend on what is loaded from a source.
 
-    So it is where a condition, computed of something else, decides between that and another value.
+    This is the case if an independent condition selects between it and another value.
     """
     depending = {load.result for load in loads_of(grid, source)}
     for op in grid.body.walk():
@@ -162,12 +161,12 @@ def chooses_without(grid: GridOp, source: SSAValue) -> bool:
 
 
 def has_reduction(grid: GridOp) -> bool:
-    """Whether an element of the grid combines many values."""
+    """Return whether the grid contains a reduction."""
     return any(isinstance(op, ReduceOp) for op in grid.body.walk())
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
-    """Whether an op computes an index or compares some."""
+    """Return whether an op computes or compares indices."""
     if not op.results or isinstance(op, CheckedIndexOp):
         return False
     if isinstance(op, arith.CmpiOp):

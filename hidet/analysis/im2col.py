@@ -1,4 +1,4 @@
-"""Views of what the filters of a convolution see: what TMA can copy pixels of."""
+"""Recognizes im2col views of convolutions, which TMA can load in im2col mode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FloatAttr, IndexType
 from xdsl.ir import Attribute, SSAValue
 
-from hidet.analysis.algebra import Condition, FormAlgebra
+from hidet.analysis.algebra import Condition, FormAlgebra, bounded_algebra
 from hidet.analysis.conditions import decide, predicate_of
-from hidet.analysis.forms import ANY, Atom, LinearForm, Quotient, Range, Remainder
+from hidet.analysis.forms import Atom, LinearForm, Quotient, Range, Remainder
 from hidet.analysis.grids import is_view, loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import digits_of
@@ -22,15 +22,15 @@ from hidet.dialects.shaped import bytes_of, element_of, shape_of
 
 @dataclass(frozen=True)
 class Axis:
-    """How filters go over one dimension of images.
+    """The convolution parameters of one spatial dimension.
 
     Attributes:
-        extent: the pixels of an image along it.
-        positions: how many places the filters are applied at.
-        taps: how many pixels they see at each.
-        stride: the distance of places.
-        dilation: the distance of pixels that they see.
-        padding: how far outside of the image the first place begins.
+        extent: the size of the image.
+        positions: the number of output positions.
+        taps: the size of the filter.
+        stride: the distance of adjacent output positions.
+        dilation: the distance of adjacent taps.
+        padding: the padding before the first pixel.
     """
 
     extent: int
@@ -42,26 +42,26 @@ class Axis:
 
     @property
     def last(self) -> int:
-        """Where the last place begins."""
+        """The pixel of the first tap at the last output position."""
         return (self.positions - 1) * self.stride - self.padding
 
     @property
     def reach(self) -> int:
-        """How far from the first pixel that they see the last one is."""
+        """The distance from the first tap to the last one."""
         return (self.taps - 1) * self.dilation
 
 
 @dataclass(frozen=True)
 class Im2col:
-    """A view `[.., n * position, tap * c]` of what filters see of images `[n, .., c]`.
+    """An im2col view `[.., n * position, tap * c]` of images `[n, .., c]`.
 
-    Rows are places in images, in the order of memory; along a row lie the taps of the filter, and
-    the channels of each. Dimensions in front cut a row into parts.
+    Rows are output positions in row-major order; a row contains the channels of each filter tap.
+    Leading dimensions split a row into parts.
 
     Attributes:
-        images: where the images lie.
-        shape: their shape.
-        axes: how filters go over them, for each dimension but the first and the last.
+        images: the window of the images in their buffer.
+        shape: the shape of the images.
+        axes: the parameters of each spatial dimension.
         columns: the length of a row, or of a part of one.
     """
 
@@ -72,12 +72,12 @@ class Im2col:
 
     @property
     def channels(self) -> int:
-        """The channels of a pixel."""
+        """The number of channels."""
         return self.shape[-1]
 
     @property
     def pixels(self) -> Pixels:
-        """The pixels that copies begin at."""
+        """The base pixels of the copies."""
         return Pixels(
             tuple(-axis.padding for axis in self.axes),
             tuple(axis.last for axis in self.axes),
@@ -86,21 +86,21 @@ class Im2col:
 
 
 def has_tiles(columns: int, channels: int, length: int) -> bool:
-    """Return whether each tile of such a view is of one tap, so that TMA can fetch it.
+    """Return whether each tile of an im2col view is within one tap, so that TMA can load it.
 
     Args:
-        columns: those of a tile, which begins at a multiple of them.
-        channels: the channels of a tap.
+        columns: the columns of a tile, which starts at a multiple of them.
+        channels: the number of channels.
         length: the columns of the view.
     """
     return columns <= channels and channels % columns == 0 and length % columns == 0
 
 
 def im2col_of(view: SSAValue) -> Im2col | None:
-    """Return what a view sees of images, None where it is no such view, or TMA cannot follow it.
+    """Return the geometry of an im2col view; None if it is none, or if TMA cannot load it.
 
-    It is proved: the indices of what it loads are those of places and taps, it loads wherever there
-    is a pixel, and is 0 elsewhere.
+    The geometry is proved: the loaded indices are those of positions and taps, every pixel inside
+    of the image is loaded, and all elements outside are 0.
     """
     grid = view.owner
     if not isinstance(grid, GridOp) or not is_view(grid) or len(grid.shape) < 2:
@@ -114,7 +114,7 @@ def im2col_of(view: SSAValue) -> Im2col | None:
 
 
 class _Recognition:
-    """Reads the geometry off the indices of a load, and proves it.
+    """Derives the geometry from the indices of a load, and proves it.
 
     Args:
         grid: the view.
@@ -126,13 +126,11 @@ class _Recognition:
         self.load = load
         *leading, self.row, self.column = grid.indices
         *parts, self.rows, columns = grid.shape
-        # What follows is of whole rows: their parts are digits of the column.
+        # From here on, rows are whole: the indices of their parts are digits of the column.
         self.columns = prod(parts) * columns
         sizes = {self.row: self.rows, self.column: self.columns}
         self.sizes = {each: max(size, 1) for each, size in sizes.items()}
-        self.algebra = FormAlgebra(
-            lambda value: Range(0, self.sizes[value] - 1) if value in self.sizes else ANY
-        )
+        self.algebra = bounded_algebra(self.sizes)
         self._forms = IndexForms()
         self._known: dict[Atom, LinearForm] = {}
         weight = 1
@@ -143,7 +141,7 @@ class _Recognition:
             weight *= max(extent, 1)
 
     def geometry(self, images: Window) -> Im2col | None:
-        """Return the geometry of the view of images."""
+        """Return the geometry of the view, None if it is not an im2col view."""
         shape = shape_of(self.load.source)
         forms = [self._form(index) for index in self.load.indices]
         axes = [self._axis(*each) for each in zip(forms, shape, strict=True)]
@@ -156,11 +154,11 @@ class _Recognition:
         is_whole = self.rows == shape[0] * prod(axis.positions for axis in known) and (
             self.columns == prod(axis.taps for axis in known) * found.channels
         )
-        is_right = is_whole and self._places(found) == forms
-        return found if is_right and self._is_padded(forms, known) else None
+        matches = is_whole and self._loaded_indices(found) == forms
+        return found if matches and self._is_padded(forms, known) else None
 
     def _form(self, index: SSAValue) -> LinearForm:
-        """Return the form of an index, of rows and columns of whole rows."""
+        """Return the form of an index, in terms of rows and columns of whole rows."""
         return self._of_whole_rows(self._forms.form(index))
 
     def _of_whole_rows(self, form: LinearForm) -> LinearForm:
@@ -177,7 +175,7 @@ class _Recognition:
         return found
 
     def _axis(self, form: LinearForm, extent: int) -> Axis | None:
-        """Read off how filters go over a dimension by the index that is loaded there: a guess."""
+        """Derive the unproved parameters of a dimension from the form of the loaded index."""
         if not all(leaf in self.sizes for leaf in form.leaves()):
             return None
         digits = digits_of(form.without_constant, self.sizes)
@@ -188,26 +186,27 @@ class _Recognition:
         dilation, taps = by_index.get(self.column, (1, 1))
         return Axis(extent, positions, taps, stride, dilation, -form.constant)
 
-    def _places(self, found: Im2col) -> list[LinearForm]:
+    def _loaded_indices(self, found: Im2col) -> list[LinearForm]:
         """Return the indices that a view of this geometry loads."""
         row, column = LinearForm.of(self.row), LinearForm.of(self.column)
         forms = [self.algebra.mod(column, found.channels)]
-        below, beside = 1, found.channels
+        row_weight, column_weight = 1, found.channels
         for axis in reversed(found.axes):
-            place = self._digit(row, below, axis.positions) * axis.stride
-            tap = self._digit(column, beside, axis.taps)
-            forms.insert(0, self.algebra.add(place, tap, axis.dilation) + -axis.padding)
-            below, beside = below * axis.positions, beside * axis.taps
-        return [self._digit(row, below, found.shape[0]), *forms]
+            start = self._digit(row, row_weight, axis.positions) * axis.stride
+            tap = self._digit(column, column_weight, axis.taps)
+            forms.insert(0, self.algebra.add(start, tap, axis.dilation) + -axis.padding)
+            row_weight *= axis.positions
+            column_weight *= axis.taps
+        return [self._digit(row, row_weight, found.shape[0]), *forms]
 
     def _digit(self, form: LinearForm, weight: int, extent: int) -> LinearForm:
         """Return a digit of a form."""
         return self.algebra.mod(self.algebra.floordiv(form, weight), extent)
 
     def _is_padded(self, forms: Sequence[LinearForm], axes: Sequence[Axis]) -> bool:
-        """Return whether the view loads wherever there is a pixel, and is 0 elsewhere.
+        """Return whether the view loads all pixels inside of the image, and is 0 elsewhere.
 
-        Where it loads there is one: loads are in bounds.
+        Loads are in bounds, so the converse need not be proved.
         """
         value = self.grid.yielded
         if value is self.load.result:
@@ -229,7 +228,7 @@ class _Recognition:
         )
 
     def _holds(self, condition: SSAValue, algebra: FormAlgebra) -> bool:
-        """Return whether a condition is known to hold."""
+        """Return whether a condition is statically true."""
         match condition.owner:
             case arith.AndIOp() as op:
                 return self._holds(op.lhs, algebra) and self._holds(op.rhs, algebra)
@@ -241,7 +240,7 @@ class _Recognition:
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """Return whether a value is a constant all of whose bits are 0."""
+    """Return whether a value is the constant 0.0, not -0.0."""
     constant = value.owner
     if not isinstance(constant, arith.ConstantOp) or not isinstance(constant.value, FloatAttr):
         return False
@@ -249,7 +248,7 @@ def _is_zero(value: SSAValue) -> bool:
 
 
 def _can_be_fetched(view: Im2col, element: Attribute) -> bool:
-    """Return whether there is a tensor map of the images, and offsets of all taps."""
+    """Return whether a tensor map can describe the images and the offsets of all taps."""
     size, images, pixels = bytes_of(element), view.images, view.pixels
     return (
         images.strides[-1] == 1

@@ -1,7 +1,7 @@
 """`IndexForms`: the linear form, the range and the divisibility of every index of a program.
 
-The one analysis of index arithmetic: simplification, vectorisation, guards, the width of indices
-and the inversion of epilogues all ask it. Arithmetic on indices is taken not to overflow.
+The only analysis of index arithmetic; simplification, vectorization, guards, index widths and the
+inversion of epilogues all use it. Index arithmetic is assumed not to overflow.
 """
 
 from xdsl.dialects import arith, scf
@@ -13,24 +13,22 @@ from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.conditions import conditions_of, decide, predicate_of
 from hidet.analysis.form_rules import form_of_result
 from hidet.analysis.forms import LinearForm, Range
-from hidet.analysis.leaves import divisibility_of_value, range_of_value
+from hidet.analysis.value_ranges import divisibility_of_value, range_of_value
 
 MAX_TERMS = 32
-"""A form with more terms is not followed further, so that the analysis stays linear."""
+"""The largest number of terms of a form; it keeps the analysis linear."""
 
 MAX_DEPTH = 8
-"""The same for divisions inside of divisions."""
+"""The largest nesting depth of divisions."""
 
 
 class IndexForms:
-    """Forms of the values of type index, found on demand and remembered.
+    """The forms of the values of type index, computed lazily and memoized.
 
-    The answers stay right while a pass rewrites the program, as long as the values that it has
-    asked for keep their meaning.
+    Results remain valid while a pass rewrites the program if the queried values keep their meaning.
 
     Args:
-        root: the program that is asked about; forms of its values alone are computed. None for
-            values that are in no program yet.
+        root: the analyzed program; None for values that are not in a program yet.
     """
 
     def __init__(self, root: Operation | None = None) -> None:
@@ -41,7 +39,7 @@ class IndexForms:
         self._outermost = FormAlgebra(self._range_of_leaf, self._divisibility_of_leaf)
         self._algebras: dict[Block, FormAlgebra] = {}
 
-    # Questions.
+    # Queries.
 
     def form(self, value: SSAValue) -> LinearForm:
         """Return the form of a value of type index."""
@@ -51,25 +49,24 @@ class IndexForms:
         return known
 
     def range(self, index: SSAValue | LinearForm, at: Block | None = None) -> Range | None:
-        """Return the limits of an index, None where nothing is known.
+        """Return the range of an index, or None if it is unbounded.
 
-        A value is looked at where it is defined, a form at the end of nothing but `at`: the
-        conditions of each `scf.if` around that place count. A limit that is not known is that of
-        64 bits.
+        The conditions of each `scf.if` around a block apply: that of the definition of a value, or
+        `at` if given. An unknown limit is that of 64-bit integers.
         """
         limits = self._algebra_for(index, at).range(self._form_of(index))
         return limits if limits.is_bounded else None
 
     def divisibility(self, index: SSAValue | LinearForm) -> int:
-        """Return a number that an index is always a multiple of; 0 for the index 0."""
+        """Return a number that always divides an index; 0 for the index 0."""
         return self._outermost.divisibility(self._form_of(index))
 
     def is_nonnegative(self, index: SSAValue | LinearForm, at: Block | None = None) -> bool:
-        """Return whether an index is known to be 0 or more."""
+        """Return whether an index is known to be nonnegative."""
         return self._algebra_for(index, at).is_nonnegative(self._form_of(index))
 
     def decide(self, comparison: arith.CmpiOp) -> bool | None:
-        """Return what a comparison of indices gives if that is known before it runs."""
+        """Return the result of a comparison of indices if it is statically known, else None."""
         return decide(
             predicate_of(comparison),
             self.form(comparison.lhs),
@@ -78,22 +75,22 @@ class IndexForms:
         )
 
     def trip_limits(self, loop: scf.ForOp) -> tuple[int, int | None]:
-        """Return how often the body of a loop runs at least, and at most if that is known."""
+        """Return the minimum and the maximum trip count of a loop; None if there is no maximum."""
         step = self.form(loop.step) if isinstance(loop.lb.type, IndexType) else None
         if step is None or not step.is_number or step.constant < 1:
             return 0, None
         algebra = self.algebra(loop.parent)
-        way = algebra.range(algebra.add(self.form(loop.ub), self.form(loop.lb), -1))
-        fewest, most = (max(0, -(-limit // step.constant)) for limit in way)
-        return fewest, most
+        distance = algebra.range(algebra.add(self.form(loop.ub), self.form(loop.lb), -1))
+        least, most = (max(0, -(-limit // step.constant)) for limit in distance)
+        return least, most
 
     def trip_count(self, loop: scf.ForOp) -> int | None:
-        """Return how often the body of a loop runs if that is known before it runs."""
-        fewest, most = self.trip_limits(loop)
-        return fewest if fewest == most else None
+        """Return the trip count of a loop if it is statically known, else None."""
+        least, most = self.trip_limits(loop)
+        return least if least == most else None
 
     def algebra(self, block: Block | None) -> FormAlgebra:
-        """Return the arithmetic of a place, where the conditions of branches around it count."""
+        """Return the algebra of a block, under the conditions of the branches around it."""
         if block is None:
             return self._outermost
         known = self._algebras.get(block)
@@ -101,7 +98,7 @@ class IndexForms:
             known = self._algebras[block] = self._compute_algebra(block)
         return known
 
-    # Answers.
+    # Computation.
 
     def _form_of(self, index: SSAValue | LinearForm) -> LinearForm:
         return index if isinstance(index, LinearForm) else self.form(index)
@@ -125,7 +122,7 @@ class IndexForms:
         return form
 
     def _form_of_argument(self, argument: BlockArgument) -> LinearForm | None:
-        """Return the lower bound as the form of the variable of a loop of one iteration."""
+        """Return the lower bound for the induction variable of a loop of at most one iteration."""
         loop = argument.block.parent_op()
         if argument.index == 0 and isinstance(loop, scf.ForOp):
             most = self.trip_limits(loop)[1]

@@ -1,7 +1,7 @@
-"""`IntegerRanges`: the limits of integers of 1 to 64 bits, which wrap around, and of indices.
+"""`IntegerRanges`: the ranges of integers of 1 to 64 bits and of indices.
 
-Unlike the arithmetic of indices, that of other integers may overflow. Where it may, nothing but
-the limits of the type is known of the result.
+Unlike index arithmetic, that of fixed-width integers wraps around. If it may overflow, the range of
+the result is that of its type.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,27 +13,23 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.leaves import RESULT_RULES
+from hidet.analysis.value_ranges import RESULT_RULES
 
 _Rule: TypeAlias = Callable[[Any, Sequence[Range]], Range | None]
 
 
 def range_of_type(kind: Attribute) -> Range:
-    """Return the limits of an integer type, taken as signed; a truth value is 0 or 1."""
+    """Return the range of a signed integer type; that of i1 is 0 to 1."""
     if not isinstance(kind, IntegerType):
         return ANY
-    width = kind.bitwidth
-    if width == 1:
-        return Range(0, 1)
-    half = 1 << (width - 1)
-    return Range(-half, half - 1)
+    return Range(0, 1) if kind.bitwidth == 1 else Range.signed(kind.bitwidth)
 
 
 class IntegerRanges:
-    """The limits of integers of a program, taken as signed, found on demand and remembered.
+    """The ranges of the signed integers of a program, computed lazily and memoized.
 
     Args:
-        forms: the analysis of the program's indices.
+        forms: the index analysis of the program.
     """
 
     def __init__(self, forms: IndexForms) -> None:
@@ -41,14 +37,14 @@ class IntegerRanges:
         self._known: dict[SSAValue, Range] = {}
 
     def range(self, value: SSAValue) -> Range:
-        """Return the limits of an integer or an index."""
+        """Return the range of an integer or an index."""
         known = self._known.get(value)
         if known is None:
             known = self._known[value] = self._compute(value)
         return known
 
     def exact(self, op: Operation) -> Range | None:
-        """Return the limits of a sum, difference or product that is not cut off, if known."""
+        """Return the range of a result before wrapping around; None if unknown."""
         rule = _RULES.get(type(op))
         return None if rule is None else rule(op, [self.range(each) for each in op.operands])
 
@@ -66,12 +62,10 @@ class IntegerRanges:
             found = self._of_branches(op, value.index)
         else:
             found = self.exact(op)
-        if found is None or found.lo < whole.lo or found.hi > whole.hi:
-            return whole
-        return found
+        return found if found is not None and whole.includes(found) else whole
 
     def _of_branches(self, op: scf.IfOp, index: int) -> Range | None:
-        """Return the limits of a result of a branch."""
+        """Return the range of a result of an `scf.if`."""
         found = None
         for region in op.regions:
             end = region.block.last_op
@@ -85,10 +79,9 @@ def _constant(op: arith.ConstantOp, ranges: Sequence[Range]) -> Range | None:
     if not isinstance(op.value, IntegerAttr):
         return None
     number = op.value.value.data
-    return Range(abs(number), abs(number)) if op.value.type == _TRUTH else Range(number, number)
-
-
-_TRUTH = IntegerType(1)
+    if op.value.type == IntegerType(1):
+        number = abs(number)
+    return Range(number, number)
 
 
 def _add(op: Operation, ranges: Sequence[Range]) -> Range:
@@ -101,7 +94,7 @@ def _subtract(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range(lhs.lo - rhs.hi, lhs.hi - rhs.lo)
 
 
-def _same(op: Operation, ranges: Sequence[Range]) -> Range:
+def _unchanged(op: Operation, ranges: Sequence[Range]) -> Range:
     return ranges[0]
 
 
@@ -113,7 +106,7 @@ def _extend_unsigned(op: Operation, ranges: Sequence[Range]) -> Range:
 
 
 def _shift(op: Operation, ranges: Sequence[Range]) -> Range | None:
-    """Return the limits of a number that is shifted by a known count."""
+    """Return the range of a shift by a constant."""
     lhs, (count, most) = ranges
     kind = op.results[0].type
     if count != most or not isinstance(kind, IntegerType) or not 0 <= count < kind.bitwidth:
@@ -133,9 +126,9 @@ _RULES: dict[type[Operation], _Rule] = {
     arith.ShLIOp: _shift,
     arith.ShRSIOp: _shift,
     arith.ShRUIOp: _shift,
-    arith.ExtSIOp: _same,
-    arith.TruncIOp: _same,
-    arith.IndexCastOp: _same,
+    arith.ExtSIOp: _unchanged,
+    arith.TruncIOp: _unchanged,
+    arith.IndexCastOp: _unchanged,
     arith.ExtUIOp: _extend_unsigned,
 }
-"""The limits of a result before it is cut off to its type, from those of the operands."""
+"""The range of a result before it wraps around, from those of the operands."""

@@ -1,15 +1,15 @@
-"""The inverse of an index map: where an element of the result goes, not where it comes from.
+"""Inverts index maps: computes the destination of an element instead of its source.
 
-An epilogue is a grid that loads its anchor at some function of its own indices. A kernel that has
-computed an element of the anchor must know which element of the grid that is. Two rules find it,
-for each group of indices and variables that depend on each other:
+An epilogue is a grid that loads its anchor at a function of its own indices. A kernel that has
+computed an element of the anchor needs the index of the corresponding element of the grid. For each
+group of interdependent indices and variables, two rules apply:
 
-* every index is a number whose digits are digits of variables (permutations, splits of heads,
-  flattening, and what they are composed of): the digits are read off and put in their places;
-* the row-major number of the element is a number whose digits are the variables (reshapes that do
-  not keep digits, 6 x 4 to 8 x 3): the number is taken apart.
+* each index is a mixed-radix number whose digits are digits of variables (permutations, splits of
+  heads, flattening, and their compositions): each variable is reassembled from its digits;
+* the linear index of the element is a mixed-radix number whose digits are the variables (reshapes
+  that do not preserve digits, such as 6 x 4 to 8 x 3): the linear index is delinearized.
 
-Both demand that digits are complete, so that the map is a bijection between the two domains.
+Both require complete digits, so that the map is a bijection between the two domains.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xdsl.ir import SSAValue
 
-from hidet.analysis.algebra import FormAlgebra
-from hidet.analysis.forms import ANY, ZERO, LinearForm, Quotient, Range, Remainder, Variable
+from hidet.analysis.algebra import FormAlgebra, bounded_algebra
+from hidet.analysis.forms import ZERO, LinearForm, Quotient, Remainder, Variable
 from hidet.analysis.grids import loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
@@ -38,15 +38,15 @@ class Inverse:
     """The indices of a grid as functions of the indices of its anchor.
 
     Attributes:
-        variables: stand for the indices of the anchor, one for each of its dimensions.
-        forms: the indices of the grid over these variables.
+        variables: the symbolic indices of the anchor, one per dimension.
+        forms: the indices of the grid, as forms over these variables.
     """
 
     variables: tuple[Variable, ...]
     forms: tuple[LinearForm, ...]
 
     def materialize(self, builder: Builder, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Compute the indices of the grid by ops at the builder's insertion point."""
+        """Emit ops that compute the indices of the grid at the builder's insertion point."""
         materializer = Materializer(dict(zip(self.variables, indices, strict=True)))
         algebra = FormAlgebra()
         return [materializer.value(form, builder.insert, algebra) for form in self.forms]
@@ -66,10 +66,10 @@ def invert(
     extents: Sequence[int],
     target_extents: Sequence[int],
 ) -> Inverse | None:
-    """Invert an index map; return None where it is no bijection that the rules above find.
+    """Invert an index map; return None if the rules above do not apply.
 
     Args:
-        indices: the place in the anchor that the grid loads, forms over the variables.
+        indices: the indices of the loaded element of the anchor, as forms over the variables.
         variables: the indices of the grid.
         extents: the shape of the grid.
         target_extents: the shape of the anchor.
@@ -77,7 +77,7 @@ def invert(
     if prod(extents) != prod(target_extents) or prod(extents) == 0:
         return None
     extent_of = dict(zip(variables, extents, strict=True))
-    places = tuple(Variable(f"a{dim}", extent) for dim, extent in enumerate(target_extents))
+    anchors = tuple(Variable(f"a{dim}", extent) for dim, extent in enumerate(target_extents))
     found: dict[SSAValue, LinearForm] = {v: ZERO for v in variables if extent_of[v] == 1}
     indices = [
         LinearForm({a: k for a, k in form.terms.items() if a not in found}, form.constant)
@@ -87,7 +87,7 @@ def invert(
         if not all(member in extent_of for member in members):
             return None
         forms = [indices[number] for number in numbers]
-        targets = [places[number] for number in numbers]
+        targets = [anchors[number] for number in numbers]
         sizes = {member: extent_of[member] for member in members}
         if prod(sizes.values()) != prod(target.extent for target in targets):
             return None
@@ -97,40 +97,33 @@ def invert(
         found |= solved
     if len(found) < len(variables):
         return None
-    return Inverse(places, tuple(found[variable] for variable in variables))
+    return Inverse(anchors, tuple(found[variable] for variable in variables))
 
 
 def _components(
     indices: Sequence[LinearForm], variables: Sequence[SSAValue]
 ) -> list[tuple[list[SSAValue], list[int]]]:
-    """Group variables and the numbers of indices that depend on each other."""
+    """Return the groups of interdependent variables and index numbers."""
     groups: list[tuple[dict[SSAValue, None], list[int]]] = []
     order = {variable: number for number, variable in enumerate(variables)}
     for number, form in enumerate(indices):
         members = dict.fromkeys(leaf for leaf in form.leaves() if isinstance(leaf, SSAValue))
         numbers = [number]
-        apart: list[tuple[dict[SSAValue, None], list[int]]] = []
+        disjoint: list[tuple[dict[SSAValue, None], list[int]]] = []
         for group in groups:
             if group[0].keys() & members.keys():
                 members, numbers = group[0] | members, group[1] + numbers
             else:
-                apart.append(group)
-        groups = [*apart, (members, sorted(numbers))]
+                disjoint.append(group)
+        groups = [*disjoint, (members, sorted(numbers))]
     return [
         (sorted(members, key=lambda member: order.get(member, len(order))), numbers)
         for members, numbers in groups
     ]
 
 
-def _algebra(sizes: Mapping[SSAValue, int]) -> FormAlgebra:
-    """Return the arithmetic on variables with these extents."""
-    return FormAlgebra(
-        lambda value: Range(0, sizes[value] - 1) if value in sizes else ANY, lambda _: 1
-    )
-
-
 def _is_complete(digits: Iterable[tuple[int, int]], extent: int) -> bool:
-    """Return whether digits, each (weight, extent), make up all numbers below an extent."""
+    """Return whether digits (weight, extent) represent exactly the numbers below an extent."""
     weight = 1
     for digit_weight, digit_extent in sorted(digits):
         if digit_weight != weight:
@@ -151,12 +144,12 @@ def _invert_digits(
     for form, target in zip(forms, targets, strict=True):
         parts = digits_of(form, sizes)
         if parts is None or not _is_complete(
-            ((place, digit.extent) for place, digit in parts), target.extent
+            ((weight, digit.extent) for weight, digit in parts), target.extent
         ):
             return None
-        for place, digit in parts:
+        for weight, digit in parts:
             digits[digit.variable].append(digit)
-            value = algebra.mod(algebra.floordiv(LinearForm.of(target), place), digit.extent)
+            value = algebra.mod(algebra.floordiv(LinearForm.of(target), weight), digit.extent)
             found[digit.variable] = algebra.add(found[digit.variable], value, digit.weight)
     complete = all(
         _is_complete(((digit.weight, digit.extent) for digit in digits[variable]), extent)
@@ -166,7 +159,7 @@ def _invert_digits(
 
 
 def digits_of(form: LinearForm, sizes: Mapping[SSAValue, int]) -> list[tuple[int, Digit]] | None:
-    """Return an index as digits of variables, each with its weight in the index."""
+    """Return an index as digits of variables, each with its weight; None if it has another form."""
     if form.constant:
         return None
     parts: list[tuple[int, Digit]] = []
@@ -189,22 +182,22 @@ def digits_of(form: LinearForm, sizes: Mapping[SSAValue, int]) -> list[tuple[int
     return parts
 
 
-# Second rule: variables are digits of the element's number.
+# Second rule: variables are digits of the linear index.
 
 
 def _invert_number(
     forms: Sequence[LinearForm], sizes: Mapping[SSAValue, int], targets: Sequence[Variable]
 ) -> dict[SSAValue, LinearForm] | None:
-    algebra, number, element = _algebra(sizes), ZERO, ZERO
+    algebra, linear, element = bounded_algebra(sizes), ZERO, ZERO
     for form, target in zip(forms, targets, strict=True):
         lo, hi = algebra.range(form)
         if lo < 0 or hi >= target.extent:
             return None
-        number = algebra.add(form, number, target.extent)
+        linear = algebra.add(form, linear, target.extent)
         element = algebra.add(LinearForm.of(target), element, target.extent)
-    if number.constant or number.terms.keys() != sizes.keys():
+    if linear.constant or linear.terms.keys() != sizes.keys():
         return None
-    weights = {variable: number.coefficient_of(variable) for variable in sizes}
+    weights = {variable: linear.coefficient_of(variable) for variable in sizes}
     total = prod(sizes.values())
     if not _is_complete(((weights[variable], size) for variable, size in sizes.items()), total):
         return None
@@ -215,17 +208,17 @@ def _invert_number(
 
 
 def inverse_of(grid: GridOp, *anchors: SSAValue) -> Inverse | None:
-    """Return which element of a grid follows from an element of its anchor, or of several.
+    """Return the inverse of the map from a grid to the elements of its anchors that it loads.
 
-    That is known where the grid loads anchors of one shape, always at the same place and not in a
-    branch or a reduction, at indices that `invert` can solve; else None is returned.
+    The grid must load anchors of one shape, always at the same indices, which `invert` can solve,
+    and not in a branch or a reduction; else None is returned.
     """
     loads = [load for load in loads_of(grid) if load.source in anchors]
     shapes = {shape_of(load.source) for load in loads}
     if len(shapes) != 1:
         return None
     forms = IndexForms()
-    places = {tuple(forms.form(index) for index in load.indices) for load in loads}
-    if len(places) != 1 or any(load.parent is not grid.body.block for load in loads):
+    maps = {tuple(forms.form(index) for index in load.indices) for load in loads}
+    if len(maps) != 1 or any(load.parent is not grid.body.block for load in loads):
         return None
-    return invert(places.pop(), grid.indices, grid.shape, shapes.pop())
+    return invert(maps.pop(), grid.indices, grid.shape, shapes.pop())

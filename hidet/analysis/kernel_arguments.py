@@ -1,4 +1,4 @@
-"""How a kernel accesses its arguments: the questions of `fuse-into-kernels`."""
+"""How a kernel accesses its arguments, for `fuse-into-kernels`."""
 
 from math import prod
 
@@ -15,20 +15,19 @@ from hidet.dialects.shaped import element_of, memref_type, shape_of, size_of
 
 
 def is_only_loaded(argument: SSAValue) -> bool:
-    """Whether all that a kernel does with an argument is to load elements of it."""
+    """Return whether a kernel only loads elements of an argument."""
     return all(isinstance(use.operation, memref.LoadOp | LoadOp) for use in argument.uses)
 
 
 def is_only_stored(argument: SSAValue) -> bool:
-    """Whether all that a kernel does with an argument is to store elements to it."""
+    """Return whether a kernel only stores elements to an argument."""
     return all(isinstance(use.operation, memref.StoreOp) for use in argument.uses)
 
 
 def shape_as(argument: SSAValue, tensor: SSAValue) -> tuple[int, ...] | None:
-    """Return the shape that a kernel sees a tensor in, which is passed for an argument.
+    """Return the shape in which a kernel accesses a tensor that is passed as an argument.
 
-    Behind a pointer that is all elements in a row. None is returned where the elements are others,
-    or in another order.
+    A pointer argument has the flat shape. None is returned if the element types or layouts differ.
     """
     if not isinstance(argument.type, MemRefType):
         return None
@@ -40,44 +39,44 @@ def shape_as(argument: SSAValue, tensor: SSAValue) -> tuple[int, ...] | None:
 
 
 def loads_once(kernel: KernelOp, argument: SSAValue, size: int) -> bool:
-    """Whether a kernel loads each of the elements of an argument about once.
+    """Return whether a kernel loads each element of an argument about once.
 
-    That is, in all there are not more loads than elements, but for what fills up the last block.
+    The total number of loads is at most that of elements, rounded up to whole blocks.
     """
     if DYNAMIC in (*kernel.grid_dims, *kernel.block_dims):
         return False
     forms = IndexForms(kernel)
-    places: set[tuple[Block | None, tuple[LinearForm, ...]]] = set()
+    addresses: set[tuple[Block | None, tuple[LinearForm, ...]]] = set()
     loads = 0
     for use in argument.uses:
         load = use.operation
         if not isinstance(load, memref.LoadOp):
             return False
-        place = (load.parent, tuple(map(forms.form, load.indices)))
-        if place in places:
-            continue  # loads of one element become one
-        places.add(place)
-        times = _times_run(forms, kernel, load)
-        if times is None:
+        address = (load.parent, tuple(map(forms.form, load.indices)))
+        if address in addresses:
+            continue  # eliminated as a common subexpression
+        addresses.add(address)
+        count = _execution_count(forms, kernel, load)
+        if count is None:
             return False
-        loads += times
+        loads += count
     return loads * prod(kernel.grid_dims) * kernel.threads < size + kernel.threads
 
 
-def _times_run(forms: IndexForms, kernel: KernelOp, load: memref.LoadOp) -> int | None:
-    """Return how often a thread runs a load at most; None where that is not known."""
-    times = 1
-    around = load.parent_op()
-    while around is not kernel:
-        match around:
+def _execution_count(forms: IndexForms, kernel: KernelOp, load: memref.LoadOp) -> int | None:
+    """Return the maximum number of times that a thread executes a load; None if unknown."""
+    count = 1
+    parent = load.parent_op()
+    while parent is not kernel:
+        match parent:
             case scf.ForOp():
-                count = forms.trip_count(around)
-                if count is None:
+                trips = forms.trip_count(parent)
+                if trips is None:
                     return None
-                times *= count
+                count *= trips
             case scf.IfOp():
                 pass
             case _:
                 return None
-        around = around.parent_op()
-    return times
+        parent = parent.parent_op()
+    return count

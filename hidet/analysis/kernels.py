@@ -1,4 +1,4 @@
-"""Finding kernels: those of a module, the one around an op, those that wait for others."""
+"""Queries for kernels: those of a module, and the one around an op."""
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -14,7 +14,7 @@ def kernels_of(module: ModuleOp) -> list[KernelOp]:
 
 
 def waits_for_launches(kernel: KernelOp) -> bool:
-    """Return whether a kernel waits for the launches ahead of it itself."""
+    """Return whether a kernel itself waits for preceding launches (griddepcontrol.wait)."""
     return any(isinstance(op, GridDependencyWaitOp) for op in kernel.body.walk())
 
 
@@ -22,9 +22,9 @@ def kernel_of(op: Operation) -> KernelOp:
     """Return the kernel around an op.
 
     Raises:
-        ScheduleError: where there is none.
+        ScheduleError: the op is not in a kernel.
     """
     kernel = parent_of_type(op, KernelOp)
     if kernel is None:
-        raise ScheduleError(f"{op.name} stands outside of a cuda.kernel")
+        raise ScheduleError(f"{op.name} is not inside of a cuda.kernel")
     return kernel

@@ -1,4 +1,4 @@
-"""Linear indices: which element of another tensor a grid reads, counted row-major."""
+"""Row-major linear indices as forms."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from hidet.dialects.shaped import shape_of
 def linear_index(
     forms: IndexForms, indices: Sequence[SSAValue], shape: Sequence[int], at: Block | None
 ) -> LinearForm:
-    """Return the linear, row-major index of element `indices` of a tensor of a shape, as a form."""
+    """Return the form of the linear index of an element of a tensor."""
     algebra = forms.algebra(at)
     found = ZERO
     for index, extent in zip(indices, shape, strict=True):
@@ -22,5 +22,5 @@ def linear_index(
 
 
 def linear_index_of_load(forms: IndexForms, load: LoadOp) -> LinearForm:
-    """Return the linear, row-major index of the element that a load reads, as a form."""
+    """Return the form of the linear index of the element that a load reads."""
     return linear_index(forms, load.indices, shape_of(load.source), load.parent)

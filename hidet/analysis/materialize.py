@@ -1,4 +1,4 @@
-"""From forms back to ops of `arith`: each form once, parts of the outer loops first."""
+"""Emits `arith` ops for forms: each form once, and terms of outer loops first."""
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -32,21 +32,21 @@ _PROPERTIES: dict[type[Operation], Mapping[str, Attribute]] = {
     arith.MuliOp: _NO_OVERFLOW_FLAGS,
 }
 
-Step: TypeAlias = tuple[_BinaryOp, LinearForm, LinearForm]
-"""The last op of the computation of a form, and the forms of its operands."""
+BinaryExpression: TypeAlias = tuple[_BinaryOp, LinearForm, LinearForm]
+"""The op that computes a form, and the forms of its operands."""
 
 
 class Materializer:
-    """Computes forms by ops, each form once in the scope in which its value is visible.
+    """Emits ops for forms, and reuses values that are in scope.
 
     Args:
-        atom_values: the values to take for variables and, in place of themselves, for values.
+        atom_values: the values that replace atoms: variables or SSA values.
     """
 
     def __init__(self, atom_values: Mapping[Atom, SSAValue] | None = None) -> None:
         self._values: dict[LinearForm, SSAValue] = {}
-        self._opened: list[list[LinearForm]] = [[]]
-        self._steps: dict[LinearForm, Step] = {}
+        self._scopes: list[list[LinearForm]] = [[]]
+        self._expressions: dict[LinearForm, BinaryExpression] = {}
         self._ranks: dict[Atom, tuple[int, int]] = {}
         self._depths: dict[Block, int] = {}
         for atom, value in (atom_values or {}).items():
@@ -56,21 +56,21 @@ class Materializer:
 
     @contextmanager
     def scope(self, *, isolated: bool = False) -> Generator[None]:
-        """Forget at the end what was computed inside; if isolated, do not see what was before."""
+        """Open a scope, which drops its values at the end; an isolated one hides outer values."""
         outer = self._values
         if isolated:
             self._values = {}
-        self._opened.append([])
+        self._scopes.append([])
         yield
         if isolated:
-            self._opened.pop()
+            self._scopes.pop()
             self._values = outer
         else:
-            for form in self._opened.pop():
+            for form in self._scopes.pop():
                 del self._values[form]
 
     def lookup(self, form: LinearForm) -> SSAValue | None:
-        """Return the value of a form if there is one."""
+        """Return the value of a form if one is in scope."""
         value = self._values.get(form)
         if value is None:
             atom = form.atom
@@ -78,19 +78,19 @@ class Materializer:
         return value
 
     def remember(self, form: LinearForm, value: SSAValue) -> None:
-        """Take a value for a form until the end of the scope, unless there is one already."""
+        """Record the value of a form until the end of the scope, unless it has one."""
         if form not in self._values:
             self._values[form] = value
-            self._opened[-1].append(form)
+            self._scopes[-1].append(form)
 
     # Computation.
 
     def value(
         self, form: LinearForm, insert: Callable[[Operation], object], algebra: FormAlgebra
     ) -> SSAValue:
-        """Return the value of a form, computed by ops that are handed to `insert` in order.
+        """Return the value of a form; new ops are passed to `insert` in order.
 
-        The algebra is that of the place where the ops go; it says which divisions are unsigned.
+        The algebra is that of the insertion point; it determines which divisions are unsigned.
 
         Raises:
             KeyError: a variable has no value.
@@ -100,7 +100,7 @@ class Materializer:
             return known
         op = self._leaf_op(form)
         if op is None:
-            op_type, lhs, rhs = self.last_step(form, algebra)
+            op_type, lhs, rhs = self.expression(form, algebra)
             op = op_type.create(
                 operands=[self.value(lhs, insert, algebra), self.value(rhs, insert, algebra)],
                 result_types=[_INDEX],
@@ -113,7 +113,7 @@ class Materializer:
 
     @staticmethod
     def _leaf_op(form: LinearForm) -> Operation | None:
-        """Return the op that gives a form without operands: a number or an id."""
+        """Return an op without operands for a form: a constant or an id."""
         if form.is_number:
             return arith.ConstantOp.create(
                 result_types=[_INDEX], properties={"value": IntegerAttr(form.constant, _INDEX)}
@@ -125,17 +125,17 @@ class Materializer:
             raise KeyError(f"the variable {atom.name} has no value")
         return None
 
-    def last_step(self, form: LinearForm, algebra: FormAlgebra) -> Step:
-        """Return how a form is computed from shorter ones: the terms of inner loops come last."""
+    def expression(self, form: LinearForm, algebra: FormAlgebra) -> BinaryExpression:
+        """Return the op and operands that compute a form; terms of inner loops are added last."""
         atom = form.atom
         if isinstance(atom, Quotient | Remainder):
-            return _step_of_division(atom, algebra)
-        known = self._steps.get(form)
+            return _division_expression(atom, algebra)
+        known = self._expressions.get(form)
         if known is None:
-            known = self._steps[form] = self._step_of_sum(form)
+            known = self._expressions[form] = self._sum_expression(form)
         return known
 
-    def _step_of_sum(self, form: LinearForm) -> Step:
+    def _sum_expression(self, form: LinearForm) -> BinaryExpression:
         terms = form.terms
         if form.constant:
             constant = LinearForm.number(abs(form.constant))
@@ -146,7 +146,7 @@ class Materializer:
         if len(terms) == 1:
             (atom, coefficient) = next(iter(terms.items()))
             return arith.MuliOp, LinearForm.of(atom), LinearForm.number(coefficient)
-        last = max(terms, key=lambda atom: self._place(atom, terms[atom]))
+        last = max(terms, key=lambda atom: self._sort_key(atom, terms[atom]))
         coefficient = terms[last]
         others = LinearForm({atom: factor for atom, factor in terms.items() if atom is not last})
         if coefficient < 0:
@@ -155,11 +155,11 @@ class Materializer:
 
     # The order of terms.
 
-    def _place(self, atom: Atom, coefficient: int) -> tuple[bool, int, int, int]:
-        """Return where a term stands in a sum.
+    def _sort_key(self, atom: Atom, coefficient: int) -> tuple[bool, int, int, int]:
+        """Return the sort key of a term in a sum.
 
-        What is subtracted comes last; before that, blocks, threads, then outer loops; among terms
-        of one depth large steps, then what was met first.
+        Block ids come first, then thread ids, then loops from the outside in; within one depth
+        larger strides, then terms seen earlier. Subtracted terms come last.
         """
         depth, number = self._rank(atom)
         return coefficient < 0, depth, -abs(coefficient), number
@@ -184,7 +184,7 @@ class Materializer:
                 return 2 + self._depth_of_block(owner if isinstance(owner, Block) else owner.parent)
 
     def _depth_of_block(self, block: Block | None) -> int:
-        """Return the number of loops around a block; every op with a region that is no branch."""
+        """Return the nesting depth of a block; `scf.if` does not count."""
         if block is None:
             return 0
         known = self._depths.get(block)
@@ -195,8 +195,8 @@ class Materializer:
         return known
 
 
-def _step_of_division(atom: Quotient | Remainder, algebra: FormAlgebra) -> Step:
-    """Return how a quotient or remainder is computed; C has the ops for unsigned numbers."""
+def _division_expression(atom: Quotient | Remainder, algebra: FormAlgebra) -> BinaryExpression:
+    """Return the op and operands of a division; nonnegative ones use the truncating ops of C."""
     form, divisor = atom.form, LinearForm.number(atom.divisor)
     unsigned = algebra.is_nonnegative(form)
     if isinstance(atom, Quotient):

@@ -1,4 +1,4 @@
-"""Which memory an operation reads and writes, and which memrefs may share memory."""
+"""Memory accesses of operations, and aliasing of memrefs."""
 
 from typing import NamedTuple
 
@@ -18,23 +18,23 @@ READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
 
 
 class Accesses(NamedTuple):
-    """What an operation reads and writes: memrefs, or views and sinks of the compute dialect."""
+    """The memrefs, views and sinks that an operation reads and writes."""
 
     reads: tuple[SSAValue, ...] = ()
     writes: tuple[SSAValue, ...] = ()
 
 
 def is_arithmetic(op: Operation) -> bool:
-    """Return whether an operation computes a value from its operands and does nothing else."""
+    """Return whether an operation is pure arithmetic."""
     return op.dialect_name() in ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
 
 
 def accesses_of(op: Operation) -> Accesses | None:
-    """Return what an operation accesses by itself, without the operations inside of it.
+    """Return the accesses of an operation, without those of nested operations.
 
-    None is for one that may access any memory: barriers, which let the writes of other threads
-    be seen, waits, which let those of copies be seen, stores to sinks, whose bodies store
-    elsewhere, and operations that are not known here.
+    None means that it may access any memory: barriers, which make the writes of other threads
+    visible, waits, which make those of copies visible, stores to sinks, whose bodies store
+    elsewhere, and unknown operations.
     """
     effects = effects_of(op)
     if effects is None:
@@ -49,16 +49,16 @@ def accesses_of(op: Operation) -> Accesses | None:
 
 
 def may_alias(one: SSAValue, other: SSAValue) -> bool:
-    """Return whether two memrefs may share memory.
+    """Return whether two memrefs may alias.
 
-    Allocations are apart from all else. So are the arguments of a kernel: the runtime never gives
-    a kernel an output that overlaps its inputs (the printer declares them `__restrict__`). Only
-    those of a kernel that is marked `cuda.may_alias` are not.
+    Allocations do not alias anything else. Neither do the arguments of a kernel, which the printer
+    declares `__restrict__`: the runtime never passes outputs that overlap inputs. Only those of a
+    kernel marked `cuda.may_alias` may.
     """
     if _space(one) is not None and _space(other) is not None and _space(one) is not _space(other):
         return False
     one, other = root_of(one), root_of(other)
-    return one is other or not (_is_apart(one) and _is_apart(other))
+    return one is other or not (_is_noalias(one) and _is_noalias(other))
 
 
 def _space(value: SSAValue) -> Space | None:
@@ -66,7 +66,7 @@ def _space(value: SSAValue) -> Space | None:
 
 
 def root_of(value: SSAValue) -> SSAValue:
-    """Return the memref that a memref is a view of, or itself."""
+    """Return the memref underlying a chain of views."""
     while (
         isinstance(value.owner, Operation)
         and value.owner.operands
@@ -76,8 +76,8 @@ def root_of(value: SSAValue) -> SSAValue:
     return value
 
 
-def _is_apart(value: SSAValue) -> bool:
-    """Return whether a root is known to share no memory with any other."""
+def _is_noalias(value: SSAValue) -> bool:
+    """Return whether a root is known not to alias any other."""
     if isinstance(value, BlockArgument):
         kernel = value.block.parent_op()
         return isinstance(kernel, KernelOp) and MAY_ALIAS not in kernel.attributes

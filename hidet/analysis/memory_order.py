@@ -1,4 +1,4 @@
-"""What an operation of the `cuda` level writes, and what is written after a place in a block."""
+"""The memory that ops of the `cuda` dialect write, and the order of writes in a block."""
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -16,32 +16,32 @@ from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import accessed, effects_of
 
 
-class Everything(Enum):
-    """Memory that is not one array."""
+class MemoryClass(Enum):
+    """A class of memory that is not a single array."""
 
     GLOBAL = auto()
-    """All of global memory: the arguments of a kernel are not told apart."""
-    PLACED = auto()
-    """All shared memory whose size the launch states: its parts may overlap."""
-    OTHERS = auto()
-    """What others write, seen after a barrier or a wait: global and shared memory."""
+    """All of global memory: kernel arguments are not distinguished."""
+    DYNAMIC_SHARED = auto()
+    """All dynamic shared memory: its arrays may overlap."""
+    OTHER_THREADS = auto()
+    """Global and shared memory written by other threads, visible after a barrier or a wait."""
     ANY = auto()
-    """Of an operation that is not known: all memory."""
+    """All memory, for unknown operations."""
     CONVERGENT = auto()
-    """No memory: that threads meet; a convergent operation must not be moved over another."""
+    """No memory: a convergent operation must not be reordered with another one."""
 
 
-Memory: TypeAlias = SSAValue | Everything
-"""A shared or local array, which no other name refers to, or more."""
+Memory: TypeAlias = SSAValue | MemoryClass
+"""A shared or local array without aliases, or a class of memory."""
 
 
 def memory_of(array: SSAValue) -> Memory:
-    """Return the memory that a memref stands for, or that it is a view of."""
+    """Return the memory of a memref."""
     array = root_of(array)
     if isinstance(array.owner, DynamicSharedOp):
-        return Everything.PLACED
+        return MemoryClass.DYNAMIC_SHARED
     is_global = isinstance(array.type, TensorMapType) or space_of(array.type) is Space.GLOBAL
-    return Everything.GLOBAL if is_global else array
+    return MemoryClass.GLOBAL if is_global else array
 
 
 def _is_local(memory: Memory) -> bool:
@@ -49,37 +49,40 @@ def _is_local(memory: Memory) -> bool:
 
 
 def writes_of(op: Operation) -> set[Memory]:
-    """Return what an operation writes by itself, without the operations inside it."""
-    convergent = {Everything.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
+    """Return the memory that an operation writes, without that of nested operations."""
+    convergent = {MemoryClass.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
     effects = effects_of(op)
     if effects is None:
-        return {Everything.ANY, *convergent}
+        return {MemoryClass.ANY, *convergent}
     written = accessed(effects, MemoryEffectKind.WRITE)
-    return {*(Everything.OTHERS if w is None else memory_of(w) for w in written), *convergent}
+    return {
+        *(MemoryClass.OTHER_THREADS if w is None else memory_of(w) for w in written),
+        *convergent,
+    }
 
 
 def reads_of_expression(op: Operation) -> set[Memory]:
-    """Return the memory that a value is read from; CONVERGENT if threads meet to compute it."""
+    """Return the memory that an expression loads from; CONVERGENT for a shuffle."""
     if isinstance(op, ShflOp):
-        return {Everything.CONVERGENT}
+        return {MemoryClass.CONVERGENT}
     loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
     return {memory_of(load.memref) for load in loads}
 
 
 @dataclass
 class WritesAfter:
-    """Where memory is written next, while a block is walked backwards."""
+    """The next write to each memory, in a backward walk over a block."""
 
     next: dict[Memory, int] = field(default_factory=dict[Memory, int])
 
     def add(self, memories: set[Memory], position: int) -> None:
-        """Note what the operation at a position writes; it comes before all noted ones."""
+        """Record the writes of the operation at a position, which precedes all recorded ones."""
         for memory in memories:
             self.next[memory] = position
 
     def is_written_before(self, memory: Memory, position: int) -> bool:
         """Return whether a memory may be written between here and a later position."""
-        others: list[Memory] = [memory, Everything.ANY]
-        if memory is not Everything.CONVERGENT and not _is_local(memory):
-            others.append(Everything.OTHERS)
-        return any(self.next.get(other, position) < position for other in others)
+        aliases: list[Memory] = [memory, MemoryClass.ANY]
+        if memory is not MemoryClass.CONVERGENT and not _is_local(memory):
+            aliases.append(MemoryClass.OTHER_THREADS)
+        return any(self.next.get(alias, position) < position for alias in aliases)

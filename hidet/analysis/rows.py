@@ -1,4 +1,4 @@
-"""Rows: what the grids of a reduction kernel have in common."""
+"""The rows that the grids of a reduction kernel share."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 
 MIN_ROW = 32
-"""Shorter reductions (windows of a pooling) are left to one thread each."""
+"""Shorter reductions, such as pooling windows, are computed by one thread each."""
 
 MIN_WINDOWS = 4096
-"""So many windows, which share what they read, are left to one thread each, too."""
+"""From this number on, overlapping windows are computed by one thread each, too."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows that a kernel reduces, numbered row-major over the outer domain.
+    """The rows that a kernel reduces, in row-major order of the outer domain.
 
     Attributes:
         count: the number of rows.
@@ -30,15 +30,15 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """The number of elements of all rows."""
+        """The total number of elements."""
         return self.count * self.length
 
 
 def row_reduces(grid: GridOp) -> list[ReduceOp]:
-    """Return the reductions of a grid's body that are long enough to share among workers.
+    """Return the reductions of a grid that are long enough to be computed cooperatively.
 
-    Those inside a branch or another reduction are not: every worker has to reach them. Nor are
-    windows that slide along the elements of the grid.
+    Those inside a branch or another reduction are excluded, since every worker must reach them, and
+    so are sliding windows.
     """
     return [
         op
@@ -48,7 +48,7 @@ def row_reduces(grid: GridOp) -> list[ReduceOp]:
 
 
 def has_windows(grid: GridOp) -> bool:
-    """Return whether a grid reduces windows as long as rows, one thread each."""
+    """Return whether a grid reduces long sliding windows, with one thread each."""
     return any(
         isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and _slides(grid, op)
         for op in grid.body.block.ops
@@ -56,9 +56,9 @@ def has_windows(grid: GridOp) -> bool:
 
 
 def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
-    """Return whether elements of a grid reduce windows along the dimensions of another tensor.
+    """Return whether a reduction is over windows that slide with the elements of the grid.
 
-    There, a position is one of the grid and one in the window, as in x[y + dy].
+    Some loaded index then depends on both the grid and the window, as in x[y + dy].
     """
     if prod(grid.shape) < MIN_WINDOWS:
         return False
@@ -73,7 +73,7 @@ def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
 
 
 def rows_of_grid(grid: GridOp) -> Rows | None:
-    """Return the rows that a grid reduces; None where it reduces none, or of several lengths."""
+    """Return the rows that a grid reduces; None if it has none, or several lengths."""
     lengths = {prod(reduce.shape) for reduce in row_reduces(grid)}
     if len(lengths) != 1 or prod(grid.shape) == 0:
         return None
@@ -81,6 +81,6 @@ def rows_of_grid(grid: GridOp) -> Rows | None:
 
 
 def rows_of(ops: Iterable[Operation]) -> Rows | None:
-    """Return the rows that all reducing grids among the ops share; None where they have none."""
+    """Return the rows that all reducing grids among the ops share; None if they differ."""
     found = {rows_of_grid(op) for op in ops if isinstance(op, GridOp) and row_reduces(op)}
     return found.pop() if len(found) == 1 else None

@@ -1,4 +1,4 @@
-"""What a fusion computes in products of matrices, and how many bytes it has to move."""
+"""The work of a fusion for the roofline model: matmul operations and bytes moved."""
 
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -15,19 +15,19 @@ from hidet.dialects.compute import FusionOp, GridOp, IndexedOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp, ScaledDotProductAttentionOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 
-Product = MatmulOp | ScaledDotProductAttentionOp
-"""The operators that multiply matrices."""
+_Matmul = MatmulOp | ScaledDotProductAttentionOp
+"""The operators that contain matmuls."""
 
 
 def work_of(fusion: FusionOp) -> Work:
-    """Return what a fusion computes in products, and moves if each element is moved once."""
-    products = [op for op in fusion.body.block.ops if isinstance(op, Product)]
-    kind = _kind(products[0]) if products else "f32"
-    return Work(sum(map(_operations, products)), _moved(fusion), kind)
+    """Return the matmul operations of a fusion, and its bytes if each element is moved once."""
+    matmuls = [op for op in fusion.body.block.ops if isinstance(op, _Matmul)]
+    kind = _kind(matmuls[0]) if matmuls else "f32"
+    return Work(sum(map(_operations, matmuls)), _moved(fusion), kind)
 
 
-def _kind(op: Product) -> str:
-    """Return the type of the factors, as rates are known by."""
+def _kind(op: _Matmul) -> str:
+    """Return the operand type, by its name in `Arch.rates`."""
     match op.precision.data:
         case "tf32":
             return "tf32"
@@ -37,8 +37,8 @@ def _kind(op: Product) -> str:
             return str(element_of(op.operands[0]))
 
 
-def _operations(op: Product) -> int:
-    """Return the multiplications and additions of an operator."""
+def _operations(op: _Matmul) -> int:
+    """Return the number of multiplications and additions of an operator."""
     if isinstance(op, MatmulOp):
         return 2 * size_of(op.result) * shape_of(op.lhs)[-1]
     *batch, queries, values = shape_of(op.result)
@@ -50,7 +50,7 @@ def _operations(op: Product) -> int:
 
 
 def _moved(fusion: FusionOp) -> int | None:
-    """Return the bytes that a fusion reads and writes; None where they depend on data."""
+    """Return the bytes that a fusion reads and writes; None if data-dependent."""
     forms = IndexForms(fusion)
     moved = sum(size_of(each) * bytes_of(element_of(each)) for each in fusion.results_)
     for argument in fusion.body.block.args:
@@ -62,10 +62,10 @@ def _moved(fusion: FusionOp) -> int | None:
 
 
 def _elements_read(fusion: FusionOp, argument: SSAValue, forms: IndexForms) -> int | None:
-    """Return how many elements of an input are read; None where that depends on data.
+    """Return the number of elements of an input that are read; None if data-dependent.
 
-    These are all between the first and the last position that is read along each dimension, and
-    not more than there are reads.
+    It is estimated as the size of the bounding box of the loaded indices, or the number of loads if
+    that is smaller.
     """
     if any(not isinstance(use.operation, LoadOp) for use in argument.uses):
         return size_of(argument)
@@ -74,25 +74,24 @@ def _elements_read(fusion: FusionOp, argument: SSAValue, forms: IndexForms) -> i
     reads = [_reads(load) for load in loads]
     if any(each is None for each in reads):
         return None
-    sides = [
-        [_positions(load, number, forms) for load in loads]
-        for number in range(len(shape_of(argument)))
+    ranges = [
+        [_index_range(load, dim, forms) for load in loads] for dim in range(len(shape_of(argument)))
     ]
-    box = prod(max(r.hi for r in side) - min(r.lo for r in side) + 1 for side in sides if side)
+    box = prod(max(r.hi for r in rs) - min(r.lo for r in rs) + 1 for rs in ranges if rs)
     return min(box, sum(each for each in reads if each is not None))
 
 
-def _positions(load: LoadOp, dimension: int, forms: IndexForms) -> Range:
-    """Return the positions along a dimension that a load may be at."""
+def _index_range(load: LoadOp, dimension: int, forms: IndexForms) -> Range:
+    """Return the range of an index of a load."""
     whole = Range(0, max(shape_of(load.source)[dimension], 1) - 1)
     known = forms.range(load.indices[dimension], load.parent)
     return whole if known is None else whole.intersect(known)
 
 
 def _reads(load: LoadOp) -> int | None:
-    """Return for how many values of the variables in its indices a load is done.
+    """Return the size of the iteration domain of the variables in the indices of a load.
 
-    None where an index, or whether it is done at all, is computed from data.
+    None if an index, or the condition of the load, is data-dependent.
     """
     variables = _variables(load.indices)
     if variables is None or _variables(_conditions(load)) is None:
@@ -101,7 +100,7 @@ def _reads(load: LoadOp) -> int | None:
 
 
 def _conditions(load: LoadOp) -> Iterator[SSAValue]:
-    """Give what decides whether a load is done, but for the domain of its grid."""
+    """Yield the conditions of the branches around a load."""
     op = load.parent_op()
     while isinstance(op, scf.IfOp | ReduceOp):
         if isinstance(op, scf.IfOp):
@@ -110,12 +109,12 @@ def _conditions(load: LoadOp) -> Iterator[SSAValue]:
 
 
 def _variables(values: Iterable[SSAValue]) -> set[BlockArgument] | None:
-    """Return the variables that values are computed from; None where data are among them."""
+    """Return the variables that values are computed from; None if data-dependent."""
     variables: set[BlockArgument] = set()
     seen: set[SSAValue] = set()
-    waiting = list(values)
-    while waiting:
-        value = waiting.pop()
+    worklist = list(values)
+    while worklist:
+        value = worklist.pop()
         if value in seen:
             continue
         seen.add(value)
@@ -124,12 +123,12 @@ def _variables(values: Iterable[SSAValue]) -> set[BlockArgument] | None:
         elif isinstance(value.owner, LoadOp) or cast("Operation", value.owner).regions:
             return None
         else:
-            waiting.extend(cast("Operation", value.owner).operands)
+            worklist.extend(cast("Operation", value.owner).operands)
     return variables
 
 
 def _extent(variable: BlockArgument) -> int:
-    """Return how many values a variable of a grid or of a reduction has."""
+    """Return the extent of a variable of a grid or a reduction."""
     owner = variable.block.parent_op()
-    assert isinstance(owner, IndexedOp), "what has variables in a fusion"
+    assert isinstance(owner, IndexedOp), "only grids and reductions have indices in a fusion"
     return owner.shape[variable.index]

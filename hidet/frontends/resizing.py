@@ -1,6 +1,7 @@
-"""Tensors of other sizes, in between elements: `Resize` of ONNX, `hidet.ops.resize2d`.
+"""Interpolation for `Resize` of ONNX and `hidet.ops.resize2d`.
 
-What is plain is torch's interpolation, all else products with weights, axis by axis.
+Cases that torch supports use `torch.nn.functional.interpolate`; all others are decomposed into one
+matmul with a weight matrix per axis.
 """
 
 import math
@@ -17,17 +18,17 @@ from hidet.errors import UnsupportedOperatorError
 
 @dataclass(frozen=True)
 class Rule:
-    """How a resized axis looks at the old one, in the words of ONNX.
+    """The interpolation parameters, in ONNX terms.
 
     Attributes:
         mode: "nearest", "linear" or "cubic".
-        transformation: where a new element is on the old axis, such as "half_pixel".
-        nearest: how such a place is rounded, such as "round_prefer_floor".
-        cubic: the coefficient of a cubic interpolation.
-        exclude: whether neighbours outside of the tensor count for nothing, instead of as those at
-            its end.
-        antialias: whether more neighbours count where the tensor shrinks.
-        extrapolation: what is outside of the tensor, where places may be there.
+        transformation: the coordinate transformation, such as "half_pixel".
+        nearest: the rounding of coordinates, such as "round_prefer_floor".
+        cubic: the coefficient of cubic interpolation.
+        exclude: whether samples outside of the tensor have weight 0, instead of being clamped to
+            the edge.
+        antialias: whether the filter is widened for downsampling.
+        extrapolation: the value outside of the tensor for "tf_crop_and_resize".
     """
 
     mode: str
@@ -47,24 +48,24 @@ def resized(
     rule: Rule,
     corners: Sequence[float] = (),
 ) -> torch.Tensor:
-    """Return a tensor with other sizes along some axes.
+    """Return a tensor resized along some axes.
 
     Args:
         x: the tensor.
         axes: the axes.
         sizes: the new size of each.
-        factors: by which the positions on each axis grow; about the new size over the old one.
-        rule: how elements in between are made.
-        corners: of the part that is seen, its beginnings on all axes, then its ends, as shares of
-            the sizes; all of it, if there are none.
+        factors: the scale of each, about the new size over the old one.
+        rule: the interpolation parameters.
+        corners: the region of interest: its starts, then its ends, relative to the sizes; the whole
+            tensor if empty.
     """
     if (plain := _interpolated(x, axes, sizes, factors, rule)) is not None:
         return plain
     for number, axis in enumerate(axes):
         old = x.shape[axis]
         span = (corners[number], corners[number + len(axes)]) if corners else (0.0, 1.0)
-        moves = rule.transformation == "tf_crop_and_resize"
-        if sizes[number] == old and factors[number] == 1 and not moves:
+        is_cropped = rule.transformation == "tf_crop_and_resize"
+        if sizes[number] == old and factors[number] == 1 and not is_cropped:
             continue
         with untraced():
             matrix, outside = _weights(old, sizes[number], factors[number], span, rule)
@@ -75,14 +76,14 @@ def resized(
 
 
 def listed(tensor: torch.Tensor) -> list[Any]:
-    """Return a tensor as a list, of lists where it has several dimensions."""
+    """Return a tensor as a nested list."""
     return cast("list[Any]", tensor.tolist())
 
 
 def _interpolated(
     x: torch.Tensor, axes: Sequence[int], sizes: Sequence[int], factors: Sequence[float], rule: Rule
 ) -> torch.Tensor | None:
-    """Return images as torch's function resizes them, None where it would do something else."""
+    """Return the result of torch's interpolation; None if it does not support the rule."""
     kinds = {
         ("nearest", "asymmetric", "floor"): ("nearest", None),
         ("linear", "half_pixel", rule.nearest): ("bilinear", False),
@@ -98,16 +99,16 @@ def _interpolated(
         for axis, size, factor in zip(axes, sizes, factors, strict=True)
     )
     is_image = x.dim() == 4 and new[:2] == [*x.shape[:2]] and x.is_floating_point()
-    one = rule.transformation == "pytorch_half_pixel" and 1 in new[2:]
-    if kind is None or not (is_image and exact) or rule.antialias or rule.exclude or one:
+    has_size_one = rule.transformation == "pytorch_half_pixel" and 1 in new[2:]
+    if kind is None or not (is_image and exact) or rule.antialias or rule.exclude or has_size_one:
         return None
     return nn.interpolate(x, new[2:], mode=kind[0], align_corners=kind[1])
 
 
-def _places(
+def _coordinates(
     old: int, new: int, factor: float, span: tuple[float, float], rule: Rule
 ) -> torch.Tensor:
-    """Return where on the old axis each new element is."""
+    """Return the coordinate of each new element on the old axis."""
     i = torch.arange(new, dtype=torch.float64)
     match rule.transformation:
         case "half_pixel":
@@ -129,45 +130,47 @@ def _places(
                 return i * 0 + 0.5 * (start + end) * (old - 1)
             return start * (old - 1) + i * (end - start) * (old - 1) / (new - 1)
         case _:
-            raise UnsupportedOperatorError(f"there is no mode '{rule.transformation}'")
+            raise UnsupportedOperatorError(
+                f"unknown coordinate transformation mode '{rule.transformation}'"
+            )
 
 
 def _weights(
     old: int, new: int, factor: float, span: tuple[float, float], rule: Rule
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return what each new element takes of the old ones [new, old], and which are outside."""
-    places = _places(old, new, factor, span, rule)
-    outside = (places < 0) | (places > old - 1)
+    """Return the weight matrix [new, old], and which new elements are outside of the tensor."""
+    coordinates = _coordinates(old, new, factor, span, rule)
+    outside = (coordinates < 0) | (coordinates > old - 1)
     if rule.mode == "nearest":
         rounded = {
-            "floor": places.floor(),
-            "ceil": places.ceil(),
-            "round_prefer_floor": (places - 0.5).ceil(),
-            "round_prefer_ceil": (places + 0.5).floor(),
+            "floor": coordinates.floor(),
+            "ceil": coordinates.ceil(),
+            "round_prefer_floor": (coordinates - 0.5).ceil(),
+            "round_prefer_ceil": (coordinates + 0.5).floor(),
         }[rule.nearest]
         found = rounded.clamp(0, old - 1).to(torch.int64)
         return nn.one_hot(found, old).to(torch.float64), outside
-    # The distances of neighbours, in units in which the kernel is 1 or 2 wide to either side.
+    # Distances are in units in which the filter has radius 1 (linear) or 2 (cubic).
     shrink = min(factor, 1.0) if rule.antialias else 1.0
-    reach = math.ceil((1 if rule.mode == "linear" else 2) / shrink)
-    near = places.floor()[:, None] + torch.arange(-reach + 1, reach + 1)
-    shape = _triangle if rule.mode == "linear" else _cubic
-    weights = shape((places[:, None] - near).abs() * shrink, rule.cubic)
+    radius = math.ceil((1 if rule.mode == "linear" else 2) / shrink)
+    samples = coordinates.floor()[:, None] + torch.arange(-radius + 1, radius + 1)
+    kernel = _triangle if rule.mode == "linear" else _cubic
+    weights = kernel((coordinates[:, None] - samples).abs() * shrink, rule.cubic)
     if rule.exclude:
-        weights = torch.where((near < 0) | (near > old - 1), 0.0, weights)
+        weights = torch.where((samples < 0) | (samples > old - 1), 0.0, weights)
     weights = weights / weights.sum(1, keepdim=True)
     matrix = torch.zeros(new, old, dtype=torch.float64)
-    matrix.scatter_add_(1, near.clamp(0, old - 1).to(torch.int64), weights)
+    matrix.scatter_add_(1, samples.clamp(0, old - 1).to(torch.int64), weights)
     return matrix, outside
 
 
 def _triangle(distance: torch.Tensor, _: float) -> torch.Tensor:
-    """Return the weights of a linear interpolation."""
+    """Return the weights of linear interpolation."""
     return (1 - distance).clamp(min=0)
 
 
 def _cubic(d: torch.Tensor, a: float) -> torch.Tensor:
-    """Return the weights of a cubic interpolation (Keys, 1981)."""
+    """Return the weights of cubic interpolation (Keys, 1981)."""
     inner = ((a + 2) * d - (a + 3)) * d * d + 1
     outer = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
     return torch.where(d <= 1, inner, torch.where(d < 2, outer, 0.0))
@@ -176,7 +179,7 @@ def _cubic(d: torch.Tensor, a: float) -> torch.Tensor:
 def _applied(
     x: torch.Tensor, axis: int, weights: list[Any], is_outside: list[bool], rule: Rule
 ) -> torch.Tensor:
-    """Return x with an axis as the weights make it of the old one, or as positions pick it."""
+    """Return x with an axis multiplied by the weights, or gathered by indices for "nearest"."""
     if rule.mode == "nearest":
         y = x.index_select(axis, torch.tensor(weights, device=x.device))
     else:

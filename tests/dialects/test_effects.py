@@ -8,7 +8,7 @@ from xdsl.parser import Parser
 from xdsl.traits import MemoryEffect
 
 from hidet.analysis.memory import accesses_of
-from hidet.analysis.memory_order import Everything, writes_of
+from hidet.analysis.memory_order import MemoryClass, writes_of
 from hidet.backend.printer.instructions import EXPRESSIONS, STATEMENTS
 from hidet.dialects.compute import Compute
 from hidet.dialects.cuda import Cuda, KernelOp
@@ -76,18 +76,18 @@ def test_accesses(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("cuda.sync_threads", {Everything.OTHERS, Everything.CONVERGENT}),
-        ("cuda.cp_async_wait 0", {Everything.OTHERS}),
-        ("%r = cuda.shfl xor %a, %n : f32", {Everything.CONVERGENT}),
-        ("memref.store %a, %x[%i] : memref<64xf32>", {Everything.GLOBAL}),
+        ("cuda.sync_threads", {MemoryClass.OTHER_THREADS, MemoryClass.CONVERGENT}),
+        ("cuda.cp_async_wait 0", {MemoryClass.OTHER_THREADS}),
+        ("%r = cuda.shfl xor %a, %n : f32", {MemoryClass.CONVERGENT}),
+        ("memref.store %a, %x[%i] : memref<64xf32>", {MemoryClass.GLOBAL}),
         ("cuda.mbarrier_arrive %b[%i] : memref<1xi64, #cuda.space<shared>>", {"b", "others"}),
     ],
 )
 def test_writes_in_order(text, expected):
     """What must stay ahead of a write: arrays of the kernel one by one, the rest together."""
     found = writes_of(operation(text))
-    names = {each if isinstance(each, Everything) else each.name_hint for each in found}
-    assert names == {Everything.OTHERS if each == "others" else each for each in expected}
+    names = {each if isinstance(each, MemoryClass) else each.name_hint for each in found}
+    assert names == {MemoryClass.OTHER_THREADS if each == "others" else each for each in expected}
 
 
 @pytest.mark.parametrize(

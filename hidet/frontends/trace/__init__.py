@@ -1,11 +1,13 @@
-"""`hidet.ops`: operators that run eagerly, or are recorded as flow graphs.
+"""`hidet.ops`: operators that run eagerly or are recorded as flow graphs.
 
 An operator is a function of torch tensors: torch infers shapes and data types, and the torch
 frontend lowers it.
 
-- `recording`: calls, which run eagerly, or are recorded if an argument is a symbol;
-- `tracing`: traces a function of torch tensors to a program of ATen operators;
-- `flow_graph`: recorded graphs: printing, optimization, compilation, calls;
+- `recording`: operator calls, which run eagerly, or are recorded if an argument is symbolic;
+- `tracing`: traces functions of torch tensors to ATen graphs, and imports them;
+- `recorded`: recorded operators in topological order;
+- `flow_graph`: the public class for recorded graphs: printing, optimization, compilation, calls;
 - `fused`: graphs after the fusion passes;
-- `built`: compiled graphs.
+- `built`: compiled graphs;
+- `sizes`: symbolic dimensions.
 """

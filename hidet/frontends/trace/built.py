@@ -26,13 +26,13 @@ class BuiltGraph:
     """A compiled flow graph.
 
     Args:
-        program: the program, which takes the list of inputs and constants.
-        graph: the graph that it has been compiled from.
+        program: the compiled program, which takes the list of inputs and constants.
+        graph: the source graph.
 
     Attributes:
         program: see above.
         specs: the specs of the inputs.
-        constants: the constants, which the program takes after the inputs.
+        constants: the constants, which are passed after the inputs.
     """
 
     def __init__(self, program: CompiledProgram, graph: FlowGraph) -> None:
@@ -59,14 +59,14 @@ class BuiltGraph:
         return [self._tensor_class(r) for r in self.program(self._arguments(inputs))]
 
     def profile(self, *inputs: Any, runs: int = 20) -> Profile:
-        """Measure each launch of the graph; times are medians over a number of runs.
+        """Measure each launch of the graph; times are medians.
 
         Args:
             inputs: as for a call; random by default.
             runs: the number of runs.
 
         Raises:
-            HidetError: as a call; or the launches could not be measured.
+            HidetError: the inputs are invalid, or the launches could not be measured.
         """
         return self.program.profile(self._arguments(inputs or self.dummy_inputs()), runs)
 
@@ -92,20 +92,20 @@ class BuiltGraph:
         """Do nothing: kernels are chosen when the graph is compiled."""
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the graph with static inputs, to be replayed on a GPU.
+        """Return a CUDA graph with static inputs.
 
         Raises:
-            HidetError: it is for the CPU.
+            HidetError: the graph is for the CPU.
         """
         if any(spec.device.type != "cuda" for spec in self.specs):
             raise HidetError(
-                "a CUDA graph of a graph for the CPU", hint="symbols are on device='cuda'"
+                "a graph for the CPU has no CUDA graph", hint="use symbols on device='cuda'"
             )
         return CudaGraph(self)
 
 
 class BuiltForSizes(BuiltGraph):
-    """A flow graph with named sizes, which is compiled for each shape that it is called with.
+    """A flow graph with named sizes, which is specialized for the shapes of each call.
 
     Args:
         graph: the graph.
@@ -120,7 +120,7 @@ class BuiltForSizes(BuiltGraph):
     def __getattr__(self, name: str) -> object:
         raise MissingMemberError(
             f"a graph with named sizes has no '{name}'",
-            hint="graph.with_sizes([3, 4]).build() is compiled for inputs of one shape",
+            hint="graph.with_sizes([3, 4]).build() is compiled for fixed shapes",
         )
 
     @override
@@ -132,7 +132,7 @@ class BuiltForSizes(BuiltGraph):
         return self._for(inputs).profile(*inputs, runs=runs)
 
     def _for(self, inputs: Sequence[Any]) -> BuiltGraph:
-        """Return the graph compiled for the shapes of these inputs."""
+        """Return the graph specialized for the shapes of the inputs."""
         shapes = tuple(tuple(tensor.shape) for tensor in inputs)
         if shapes not in self._built:
             self._built[shapes] = self._graph.with_sizes(*shapes).build(space=self._space)
@@ -141,7 +141,7 @@ class BuiltForSizes(BuiltGraph):
 
 @explains_members
 class CudaGraph:
-    """A compiled graph with static inputs, which one CUDA Graph launches."""
+    """A compiled graph with static inputs, launched as one CUDA graph."""
 
     def __init__(self, built: BuiltGraph) -> None:
         self._built = built
@@ -149,7 +149,7 @@ class CudaGraph:
         self.outputs: list[Any] = built.run_async(self.inputs)
 
     def run(self, inputs: Sequence[Any] | None = None) -> list[Any]:
-        """Return the outputs, which are new tensors, after synchronization."""
+        """Return the outputs as new tensors, after synchronization."""
         outputs = self.run_async(inputs)
         torch.cuda.synchronize()
         return outputs

@@ -1,4 +1,4 @@
-"""Flow graphs: recorded operators between symbols."""
+"""Flow graphs: recorded operators between symbolic tensors."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @explains_members
 class FlowGraph:
-    """The operators that compute some symbols from others.
+    """A dataflow graph of operators.
 
     Args:
         outputs: the outputs.
-        inputs: the inputs; if None, all symbols that the outputs depend on, in order of their use.
+        inputs: the inputs; if None, all symbols that the outputs depend on, in order of use.
 
     Attributes:
         recorded: the recorded operators.
@@ -68,21 +68,21 @@ class FlowGraph:
 
     @property
     def constants(self) -> list[Any]:
-        """The concrete tensors that operators take; they are read in every call."""
+        """The concrete operands of operators; they are read in every call."""
         return self._shown.constants
 
     def __str__(self) -> str:
         return str(self._shown)
 
     def draw(self, filename: str | PathLike[str]) -> None:
-        """Write the graph to a file for Graphviz, whose name gets the suffix `.dot`."""
+        """Write the graph to a Graphviz file with the suffix `.dot`."""
         path = Path(filename).with_suffix(".dot")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._shown.dot())
 
     @property
     def module(self) -> ModuleOp:
-        """The graph as a module of the graph dialect, before all passes."""
+        """The graph as a module of the graph dialect, before any pass."""
         return self.imported().module
 
     def imported(self) -> ImportedGraph:
@@ -90,7 +90,7 @@ class FlowGraph:
         recorded = self.recorded
         if recorded.has_names:
             raise HidetError(
-                "a graph with named sizes is no program until it is called",
+                "a graph with named sizes cannot be imported before it is called",
                 hint="graph.with_sizes([3, 4], ...) returns the graph for inputs of these shapes",
             )
         precision = self._settings.precision
@@ -106,7 +106,7 @@ class FlowGraph:
             return import_function(run, examples, static)
 
     def optimized(self) -> FlowGraph:
-        """Return the graph under the settings of the current `PassContext`, with its fusions."""
+        """Return the fused graph under the settings of the current `PassContext`."""
         from hidet.frontends.trace.fused import fused
 
         result = copy.copy(self)
@@ -117,10 +117,10 @@ class FlowGraph:
         return result
 
     def with_sizes(self, *shapes: Sequence[int]) -> FlowGraph:
-        """Return the graph with numbers in place of its named sizes, by the shapes of its inputs.
+        """Return the graph specialized for the shapes of its inputs.
 
         Raises:
-            HidetError: the inputs cannot have such shapes.
+            HidetError: the shapes do not match the inputs.
         """
         recorded = self.recorded
         sizes = Sizes(recorded.inputs, shapes)
@@ -135,7 +135,7 @@ class FlowGraph:
         return graph
 
     def build(self, *, space: int | None = None) -> BuiltGraph:
-        """Compile the graph; one with named sizes is compiled when it is called.
+        """Compile the graph; compilation is deferred to calls if it has named sizes.
 
         Args:
             space: the search space; the option `search_space` by default.
@@ -161,7 +161,7 @@ class FlowGraph:
         return self.build()
 
     def __call__(self, *inputs: Any) -> Any:
-        """Return the output, or a list of several; symbols, where an input is one."""
+        """Return the output, or a list of several; they are symbolic if an input is."""
         if any(isinstance(tensor, Traced) and tensor.is_symbolic() for tensor in inputs):
             recorded = self.recorded
             shapes = [tensor.shape for tensor in inputs]
@@ -175,10 +175,10 @@ class FlowGraph:
         return self.run_async(inputs)
 
     def cuda_graph(self) -> CudaGraph:
-        """Return the compiled graph with static inputs, to be replayed on a GPU.
+        """Return a CUDA graph with static inputs.
 
         Raises:
-            HidetError: it is for the CPU.
+            HidetError: the graph is for the CPU.
         """
         return self._built.cuda_graph()
 
@@ -193,7 +193,7 @@ class FlowGraph:
     def latency(
         self, warmup: int = 25, repeat: int = 100, dummy_inputs: Sequence[Any] | None = None
     ) -> float:
-        """Return the milliseconds of a call: the median over `repeat` calls."""
+        """Return the median latency of `repeat` calls in milliseconds."""
         from hidet.utils.benchmark import benchmark_func
 
         inputs = self.dummy_inputs() if dummy_inputs is None else dummy_inputs
@@ -201,29 +201,28 @@ class FlowGraph:
 
 
 def _converted(tensor: torch.Tensor, old: torch.dtype, new: torch.dtype | None) -> torch.Tensor:
-    """Convert a tensor of one type to another one; return others unchanged."""
+    """Convert a tensor of type `old` to `new`; return others unchanged."""
     return tensor if new is None or tensor.dtype != old else tensor.to(new)
 
 
 def trace_from(
     tensor: Traced | Sequence[Traced], inputs: Traced | Sequence[Traced] | None = None
 ) -> FlowGraph:
-    """Return the graph that computes symbols.
+    """Return the graph that computes symbolic tensors.
 
     Args:
-        tensor: the symbol, or several.
-        inputs: the inputs of the graph; by default all symbols that no operator has computed, in
-            order of their use.
+        tensor: the output, or several.
+        inputs: the inputs of the graph; by default all symbols without a producer, in order of use.
 
     Raises:
-        HidetError: no operator has computed the tensor, or it depends on other inputs.
+        HidetError: an output is concrete, or depends on other inputs.
     """
     outputs = [tensor] if isinstance(tensor, Traced) else list(tensor)
     for output in outputs:
         if not output.is_symbolic():
             raise HidetError(
-                "a graph of a tensor that has its elements already",
-                hint="compute with hidet.symbol_like(a) in the place of the input a",
+                "cannot trace a concrete tensor",
+                hint="compute it from hidet.symbol_like(a) instead of the input a",
             )
     return FlowGraph(outputs, [inputs] if isinstance(inputs, Traced) else inputs)
 

@@ -1,4 +1,4 @@
-"""Graphs after the fusion passes: each node becomes one kernel."""
+"""Flow graphs after the fusion passes, with one node per kernel."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.tensors import DTYPES
 
 if TYPE_CHECKING:
-    from hidet.frontends.torch.imported import ImportedGraph, Source
+    from hidet.frontends.torch.imported import ImportedGraph
 
 
-class Together:
-    """The operators of a fusion, as a graph prints them."""
+class FusedOperators:
+    """The attribute of a fused node that prints its operators."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = list(names)
@@ -45,7 +45,7 @@ def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
     """Return a graph after the fusion passes.
 
     Args:
-        imported: the graph as a program, which is lowered in place.
+        imported: the imported graph, which is lowered in place.
         recorded: the recorded graph.
     """
     arch = find_arch(imported.device, CompileOptions.current())
@@ -56,20 +56,21 @@ def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
 
 
 def read(imported: ImportedGraph, recorded: Recorded) -> Recorded:
-    """Return the operations of a program as a graph; see `fused`."""
+    """Return the operations of a lowered module as a graph; see `fused`."""
     return _Reader(imported, recorded).read()
 
 
 class _Reader:
-    """Reads a lowered program; see `fused`."""
+    """Converts a lowered module to a graph; see `fused`."""
 
     def __init__(self, imported: ImportedGraph, recorded: Recorded) -> None:
         self.imported = imported
         self.recorded = recorded
         self.values: dict[SSAValue, Any] = {}
-        # Constants by name: those of the graph, then prepared ones.
+        # Constants by name: those of the graph and those computed by `@prepare`.
         self.constants = {
-            f"p{number}": self._tensor(source) for number, source in enumerate(imported.constants)
+            f"p{number}": self._tensor(source.origin)
+            for number, source in enumerate(imported.constants)
         }
         self.nodes: list[Operator] = []
 
@@ -80,7 +81,7 @@ class _Reader:
         for function in sorted(functions, key=lambda op: op.sym_name.data == FORWARD):
             results = self._read_function(function)
         outputs: list[Any] = [
-            results[each.origin] if each.kind == "result" else self._origin(each.origin)
+            results[each.origin] if each.kind == "result" else self._tensor(each.origin)
             for each in self.imported.outputs
         ]
         taken = {id(tensor) for node in self.nodes for tensor in node.inputs}
@@ -88,12 +89,12 @@ class _Reader:
         return Recorded(self.recorded.inputs, outputs, self.nodes, constants)
 
     def _read_function(self, function: FuncOp) -> list[Any]:
-        """Read a function, and return its results; those of `@prepare` become constants."""
+        """Convert a function, and return its results; those of `@prepare` become constants."""
         block = function.body.block
         is_forward = function.sym_name.data == FORWARD
         if is_forward:
             for argument, source in zip(block.args, self.imported.inputs, strict=True):
-                self.values[argument] = self._tensor(source)
+                self.values[argument] = self._tensor(source.origin)
         for op in block.ops:
             if isinstance(op, ReturnOp):
                 results = [self.values[value] for value in op.operands]
@@ -111,7 +112,7 @@ class _Reader:
         """Add an operation as a node."""
         inputs = [self.values[value] for value in op.operands]
         names = list(_names(op))
-        attributes = {"fused_graph": Together(names)} if len(names) > 1 else {}
+        attributes = {"fused_graph": FusedOperators(names)} if len(names) > 1 else {}
         name = f"Fused{''.join(dict.fromkeys(names))}" if len(names) > 1 else names[0]
         node = Operator(name, _refuse, attributes, inputs, {})
         for number, result in enumerate(op.results):
@@ -121,17 +122,13 @@ class _Reader:
         self.nodes.append(node)
 
     def _symbol(self, value: SSAValue, trace: tuple[Operator, int]) -> Any:
-        """Return a symbol for a value."""
+        """Return a symbolic tensor for a value."""
         dtype, shape = DTYPES[dtype_name(element_of(value))], shape_of(value)
         strides = torch.empty(shape, device="meta").stride()
         example = example_of(Spec(shape, strides, dtype, self.imported.device))
         return self.recorded.tensor_class(example, trace)
 
-    def _tensor(self, source: Source) -> Any:
-        """Return the tensor that a program reads."""
-        return self._origin(source.origin)
-
-    def _origin(self, origin: int | torch.Tensor) -> Any:
+    def _tensor(self, origin: int | torch.Tensor) -> Any:
         """Return an input or a constant by its number, or a constant tensor."""
         if isinstance(origin, int):
             return self.recorded.tensors[origin]
@@ -139,7 +136,7 @@ class _Reader:
 
 
 def _names(op: Operation) -> Iterable[str]:
-    """Return the operators fused into an operation, according to the names of its values."""
+    """Return the names of the operators in an operation, from the name hints of its values."""
     parts = list(op.body.block.ops) if isinstance(op, FusionOp) else [op]
     for part in parts:
         if isinstance(part, YieldOp):
@@ -151,5 +148,5 @@ def _names(op: Operation) -> Iterable[str]:
 
 
 def _refuse(*_: object) -> None:
-    """Raise an error: a node of an optimized graph cannot be run."""
-    raise HidetError("parts of an optimized graph do not run", hint="call the graph")
+    """Raise an error: a node of an optimized graph cannot run."""
+    raise HidetError("operators of an optimized graph cannot run separately", hint="call the graph")

@@ -27,8 +27,8 @@ class GraphSettings:
     Attributes:
         precision: the type that float32 inputs and constants are converted to; None: unchanged.
         fp32_precision: the precision of float32 matmuls, "ieee" or "tf32"; None: torch's flags.
-        dump_dir: the folder to dump the program after every pass to.
-        profile: the output of the times of the passes: a file, True for stdout, or None.
+        dump_dir: the directory for dumps of the module after each pass.
+        profile: the output of pass timings: a file, True for stdout, or None.
     """
 
     precision: torch.dtype | None = None
@@ -38,18 +38,18 @@ class GraphSettings:
 
     @contextmanager
     def flags(self) -> Generator[None]:
-        """Set torch's flags for the precision of float32 inside of a `with` block."""
+        """Set torch's float32 precision flags in a `with` block."""
         backends: Any = torch.backends
-        places = (backends.cuda.matmul, backends.cudnn.conv)
-        before = [place.fp32_precision for place in places]
+        modules = (backends.cuda.matmul, backends.cudnn.conv)
+        before = [module.fp32_precision for module in modules]
         try:
-            for place in places:
+            for module in modules:
                 if self.fp32_precision is not None:
-                    place.fp32_precision = self.fp32_precision
+                    module.fp32_precision = self.fp32_precision
             yield
         finally:
-            for place, value in zip(places, before, strict=True):
-                place.fp32_precision = value
+            for module, value in zip(modules, before, strict=True):
+                module.fp32_precision = value
 
     def write_times(self, report: CompileTimes) -> None:
         """Write the compile times according to `profile`."""
@@ -61,7 +61,7 @@ class GraphSettings:
 
 @explains_members
 class PassContext:
-    """Settings for `hidet.graph.optimize` inside of a `with` block.
+    """Settings for `hidet.graph.optimize` in a `with` block.
 
     with hidet.graph.PassContext() as ctx:
         ctx.set_precision("float16")
@@ -85,10 +85,10 @@ class PassContext:
         return _CURRENT.get() or cls()
 
     def set_precision(self, dtype: str | None = None) -> Self:
-        """Compute in another type: float32 inputs and constants are converted to it, and back.
+        """Set the compute type: float32 inputs and constants are converted to it, and results back.
 
         Raises:
-            OptionError: it is neither float16, bfloat16, float32 nor None.
+            OptionError: the type is not float16, bfloat16, float32 or None.
         """
         return self._set("precision", _choice("precision", _HALF, dtype))
 
@@ -96,31 +96,31 @@ class PassContext:
         """Set the accumulation type; only float32 is supported.
 
         Raises:
-            OptionError: it is neither float32 nor None.
+            OptionError: the type is not float32 or None.
         """
-        _choice("precision of sums", {"float32": None, None: None}, dtype)
+        _choice("reduce precision", {"float32": None, None: None}, dtype)
         return self
 
     def set_mma(self, mma: str) -> Self:
         """Compute float32 matmuls in float32 ("simt"), or in TF32 on tensor cores ("mma").
 
         Raises:
-            OptionError: it is neither, nor "wmma".
+            OptionError: `mma` is not "simt", "mma" or "wmma".
         """
         return self._set("fp32_precision", _choice("mma", _MMA, mma))
 
     def set_verbose(self) -> Self:
-        """Print the times of the passes."""
+        """Print pass timings."""
         return self._set("profile", True)
 
     def save_graph_instrument(self, out_dir: str | Path) -> Self:
-        """Write the program after every pass into a folder."""
+        """Dump the module after each pass into a directory."""
         return self._set("dump_dir", Path(out_dir))
 
     def profile_pass_instrument(
         self, log_file: str | Path | None = None, print_stdout: bool = False
     ) -> Self:
-        """Write the times of the passes into a file, or print them."""
+        """Write pass timings into a file, or print them."""
         return self._set("profile", print_stdout if log_file is None else Path(log_file))
 
     def reduce_cuda_compile_mem(self, enable: bool | None = None) -> Self:
@@ -129,7 +129,7 @@ class PassContext:
 
     def add_quantize_rules(self, patterns: object) -> Self:
         """Warn that quantization is not supported."""
-        warnings.warn("rules of quantisation have no effect", RuntimeWarning, stacklevel=2)
+        warnings.warn("quantization rules have no effect", RuntimeWarning, stacklevel=2)
         return self
 
     def _set(self, name: str, value: object) -> Self:

@@ -1,4 +1,4 @@
-"""Recorded operators between symbols, in topological order."""
+"""Recorded operators in topological order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.fx.traceback import set_stack_trace
 from torch.utils._pytree import tree_leaves, tree_map
 
 from hidet.errors import HidetError
-from hidet.frontends.trace.recording import Operator, Traced, explained
+from hidet.frontends.trace.recording import Operator, Traced, with_operator_errors
 from hidet.frontends.trace.sizes import Sizes, has_names, printable
 
 
@@ -22,10 +22,10 @@ class Recorded:
     """A recorded graph.
 
     Attributes:
-        inputs: the input symbols.
+        inputs: the symbolic inputs.
         outputs: the output tensors.
         nodes: the operators in topological order.
-        constants: the concrete tensors that operators take, or that are returned.
+        constants: the concrete tensors that are operands or outputs.
     """
 
     inputs: list[Any]
@@ -35,7 +35,7 @@ class Recorded:
 
     @staticmethod
     def between(outputs: Sequence[Traced], inputs: Sequence[Traced] | None) -> Recorded:
-        """Return the graph that computes tensors from these inputs, or from all that they need.
+        """Return the graph from inputs to outputs; None stands for all inputs that are used.
 
         Raises:
             HidetError: the outputs depend on a symbol that is not an input.
@@ -44,7 +44,7 @@ class Recorded:
         found: list[Traced] = []
         nodes: dict[int, Operator] = {}
         constants: dict[int, Traced] = {}
-        # Depth-first search without recursion, since graphs may be deeper than Python's stack.
+        # An iterative depth-first search, since graphs may exceed Python's recursion limit.
         stack: list[Traced | Operator] = list(reversed(outputs))
         while stack:
             top = stack.pop()
@@ -60,7 +60,7 @@ class Recorded:
                 constants.setdefault(id(top), top)
             else:
                 if inputs is not None:
-                    raise HidetError(f"{top} is needed, and not among the inputs")
+                    raise HidetError(f"{top} is required but is not an input")
                 known.add(id(top))
                 found.append(top)
         given = found if inputs is None else list(inputs)
@@ -78,13 +78,13 @@ class Recorded:
         return type(found)
 
     def replay(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        """Evaluate the graph on torch tensors in place of inputs and constants."""
+        """Evaluate the graph with torch tensors in place of inputs and constants."""
         values = {id(t): value for t, value in zip(self.tensors, tensors, strict=True)}
         for node in self.nodes:
             if node.where is not None:
                 set_stack_trace(['  File "{}", line {}, in call\n'.format(*node.where)])
             taken = [values[id(tensor)] for tensor in node.inputs]
-            results = tree_leaves(explained(node.name, node.apply, taken))
+            results = tree_leaves(with_operator_errors(node.name, node.apply, taken))
             values |= zip(map(id, node.outputs), results, strict=True)
         return [values[id(output)] for output in self.outputs]
 
@@ -94,11 +94,11 @@ class Recorded:
         return any(has_names(tensor.example) for tensor in self.inputs)
 
     def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> list[Any]:
-        """Record the graph again with other symbols in place of the inputs.
+        """Re-record the graph with other inputs.
 
         Args:
-            inputs: the symbols.
-            sizes: the numbers of the named sizes; they keep their names by default.
+            inputs: the inputs.
+            sizes: the values of the named sizes; they remain symbolic by default.
         """
         values: dict[int, Traced] = {id(t): t for t in self.constants}
         values |= zip(map(id, self.inputs), inputs, strict=True)
@@ -109,7 +109,7 @@ class Recorded:
         return [values[id(output)] for output in self.outputs]
 
     def dot(self) -> str:
-        """Return the operators, and the tensors between which they are, as a graph of Graphviz."""
+        """Return the dataflow graph in the DOT language of Graphviz."""
         lines: list[str] = []
         sources: dict[int, str] = {}
 
@@ -150,15 +150,15 @@ class Recorded:
 
 
 def shown(value: object) -> str:
-    """Return an attribute as graphs print it."""
+    """Return the printed form of an attribute."""
     return value if isinstance(value, str) else repr(tree_map(printable, value))
 
 
 def numbered(letter: str, number: int) -> str:
-    """Return a name: `x`, `x_1`, `x_2` ..."""
+    """Return a numbered name: `x`, `x_1`, `x_2` ..."""
     return f"{letter}_{number}" if number else letter
 
 
 def _typed(tensors: Iterable[Any], names: dict[int, str]) -> str:
-    """Return tensors with their types."""
+    """Return the printed names of tensors with their types."""
     return ", ".join(f"{names[id(tensor)]}: {tensor.signature()}" for tensor in tensors)

@@ -1,8 +1,8 @@
-"""Calls of operators, which run eagerly or are recorded.
+"""Operator calls, which run eagerly or are recorded.
 
-`operator` makes an operator of a function of torch tensors. Called with concrete tensors, it
-compiles the function once per shapes and types, and runs it. Called with a symbol, it records the
-call in the symbols that it returns.
+`operator` wraps a function of torch tensors. Called with concrete tensors, the operator compiles
+the function once per signature, and runs it. Called with a symbolic tensor, it returns symbolic
+tensors that record the call.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from hidet.frontends.trace.tracing import (
 )
 
 _OWN_FILES = str(Path(hidet.__file__).parent)
-_KEPT_PROGRAMS = 4096
-"""The number of programs of single operators to keep in memory; others are in the cache."""
+_MAX_PROGRAMS = 4096
+"""The number of eager programs to keep in memory; evicted ones remain in the disk cache."""
 
 
 class Traced(HoldsTensor):
-    """A tensor with its producer.
+    """A concrete tensor, or a symbolic one with its producer.
 
     Args:
-        data: the torch tensor; a fake one makes a symbol.
-        trace: the producer of a symbol, and the number of its result.
+        data: the torch tensor; a fake one if symbolic.
+        trace: the producer of a symbolic tensor, and the result number.
     """
 
     __slots__ = ("trace",)
@@ -59,17 +59,17 @@ class Traced(HoldsTensor):
         if self.is_symbolic():
             raise HidetError(
                 "a symbolic tensor has no elements",
-                hint="hidet.trace_from(y) makes a graph of what it is computed by, to call",
+                hint="hidet.trace_from(y) returns the graph that computes it, to call",
             )
         return self._data
 
     def is_symbolic(self) -> bool:
-        """Return whether the tensor is a symbol, without data."""
+        """Return whether the tensor is symbolic, without data."""
         return not has_elements(self._data)
 
     @property
     def example(self) -> torch.Tensor:
-        """The torch tensor, which is fake for symbols."""
+        """The torch tensor, which is fake if symbolic."""
         return self._data
 
 
@@ -78,17 +78,17 @@ class Operator:
     """A call of an operator.
 
     Args:
-        name: the name of the operator, as graphs print it.
+        name: the printed name of the operator.
         function: the function of torch tensors.
-        arguments: the arguments, by the names of the operator's parameters.
+        arguments: the arguments by parameter name.
         positional: the positional arguments of the function.
         keywords: its keyword arguments.
 
     Attributes:
         inputs: the tensors among the arguments.
         attributes: the arguments without tensors.
-        outputs: the result symbols; none if it has run eagerly.
-        where: the file and the line of the call.
+        outputs: the symbolic results; empty if run eagerly.
+        where: the file and line of the call.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Operator:
         return f"<hidet.graph.Operator {self.name} at {id(self):#x}>"
 
     def run(self) -> Any:
-        """Return the results: tensors, or symbols where an input is one.
+        """Return the results, which are symbolic if an input is.
 
         Raises:
             HidetError: the arguments are invalid.
@@ -131,19 +131,19 @@ class Operator:
         return tree_unflatten(map(self._tensor_class, results), tree)
 
     def symbolic_run(self) -> Any:
-        """Return symbols for the results, whose producer is this call."""
+        """Record the call, and return its symbolic results."""
         self.where = _caller()
         specs = [Spec.of(tensor.example) for tensor in self.inputs]
         sizes = [size for spec in specs for size in (*spec.shape, *spec.strides)]
         with recording_mode([*sizes, *self.leaves]):
-            results = explained(self.name, self.apply, [spec.empty() for spec in specs])
+            results = with_operator_errors(self.name, self.apply, [spec.empty() for spec in specs])
         flat, tree = tree_flatten(results)
         symbol = self._tensor_class
         self.outputs = [symbol(result, (self, number)) for number, result in enumerate(flat)]
         return tree_unflatten(self.outputs, tree)
 
     def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> Any:
-        """Return the results for other inputs, with numbers for its named sizes."""
+        """Return the results for other inputs, with named sizes replaced by their values."""
         again = iter(inputs)
         leaves = [next(again) if isinstance(leaf, Traced) else leaf for leaf in self.leaves]
         attributes = self.attributes
@@ -154,7 +154,7 @@ class Operator:
         return Operator(self.name, self.function, attributes, positional, keywords).run()
 
     def apply(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """Return the results of the function for torch tensors in place of the inputs."""
+        """Call the function with torch tensors in place of the inputs."""
         return _apply(self.function, self._tree, self.leaves, tensors)
 
     @property
@@ -163,7 +163,7 @@ class Operator:
 
 
 def _key(leaf: object) -> Any:
-    """Return what a program depends on in an argument."""
+    """Return the cache key of an argument: its spec, or type and value."""
     return Spec.of(leaf.example) if isinstance(leaf, Traced) else (type(leaf), leaf)
 
 
@@ -173,20 +173,20 @@ def _apply(
     leaves: Sequence[object],
     tensors: Sequence[torch.Tensor],
 ) -> Any:
-    """Return what a function gives for tensors in the place of those among the leaves."""
+    """Call a function with tensors in place of those among the leaves of its arguments."""
     given = iter(tensors)
     filled = [next(given) if isinstance(leaf, Traced | Spec) else leaf for leaf in leaves]
     positional, keywords = tree_unflatten(filled, tree)
     return function(*positional, **keywords)
 
 
-@lru_cache(_KEPT_PROGRAMS)
+@lru_cache(_MAX_PROGRAMS)
 def _program(
     name: str, function: Callable[..., Any], tree: TreeSpec, keys: tuple[Any, ...], flags: object
 ) -> tuple[Callable[[list[Any]], Sequence[torch.Tensor]], TreeSpec]:
-    """Return the program of one call, of the list of its tensors, and the tree of its results.
+    """Return the compiled program of a call, and the tree structure of its results.
 
-    `flags` are those of torch's that it depends on.
+    `flags` are the torch flags that it depends on.
     """
     leaves: list[object] = [key if isinstance(key, Spec) else key[1] for key in keys]
     trees: list[TreeSpec] = []
@@ -197,22 +197,22 @@ def _program(
         return results
 
     examples = [example_of(key) for key in keys if isinstance(key, Spec)]
-    return compile_imported(explained(name, import_function, flat, examples)), trees[0]
+    return compile_imported(with_operator_errors(name, import_function, flat, examples)), trees[0]
 
 
-def explained(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function gives, whose errors are said to be those of an operator."""
+def with_operator_errors(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function, and convert its errors to a HidetError that names the operator."""
     try:
         return function(*arguments)
     except HidetError:
         raise
     except (RuntimeError, ValueError, TypeError, IndexError, NotImplementedError) as error:
         what = str(error).partition("\n")[0]
-        raise HidetError(f"{name} does not take such arguments: {what}") from error
+        raise HidetError(f"invalid arguments of {name}: {what}") from error
 
 
 def _caller() -> tuple[str, int] | None:
-    """Return file and line of the innermost call that is not in this package."""
+    """Return the file and line of the innermost frame outside of this package."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
@@ -221,11 +221,11 @@ def _caller() -> tuple[str, int] | None:
 
 P = ParamSpec("P")
 T: TypeAlias = torch.Tensor
-"""What functions that are made operators take and return."""
+"""The type of the arguments and results of functions that become operators."""
 
 
 def operator(function: Callable[P, Any]) -> Callable[..., Any]:
-    """Make an operator of a function of torch tensors, with the same signature."""
+    """Wrap a function of torch tensors as an operator with the same signature."""
     signature = inspect.signature(function)
     name = "".join(part.capitalize() for part in function.__name__.split("_"))
 
@@ -241,37 +241,43 @@ def operator(function: Callable[P, Any]) -> Callable[..., Any]:
 def unary(
     function: Callable[[torch.Tensor], torch.Tensor], what: str, name: str | None = None
 ) -> Callable[..., Any]:
-    """Make an operator of an elementwise torch function of one tensor.
+    """Return the operator for an elementwise unary torch function.
 
     Args:
-        function: torch's function.
+        function: the torch function.
         what: its result, for the docstring.
-        name: the name of the operator; torch's by default.
+        name: the name of the operator; that of the torch function by default.
     """
 
     def call(x: torch.Tensor) -> torch.Tensor:
         return function(x)
 
-    return operator(_named(call, function, f"Return {what} of each element.", name))
+    return _elementwise(call, function, f"Return {what} of each element.", name)
 
 
 def binary(
     function: Callable[..., torch.Tensor], what: str, name: str | None = None
 ) -> Callable[..., Any]:
-    """Make an operator of an elementwise torch function of two tensors; see `unary`."""
+    """Return the operator for an elementwise binary torch function; see `unary`."""
 
     def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return function(x, y)
 
     document = f"Return {what} element by element; shapes broadcast."
-    return operator(_named(call, function, document, name))
+    return _elementwise(call, function, document, name)
 
 
-def _named(
-    call: Callable[P, Any], function: Any, document: str, name: str | None
-) -> Callable[P, Any]:
-    """Return a function under the name of torch's, or another one, with a docstring."""
+def _elementwise(
+    call: Callable[..., Any], function: Any, document: str, name: str | None
+) -> Callable[..., Any]:
+    """Return the operator for a torch function, under its name or another one."""
     own = function.__name__
-    call.__name__ = call.__qualname__ = own if name is None else name
-    call.__doc__ = f"{document}\n\n    Shapes and data types are those of torch's `{own}`."
-    return call
+    document = f"{document}\n\n    Shapes and data types are those of torch's `{own}`."
+    return named_operator(call, own if name is None else name, document)
+
+
+def named_operator(call: Callable[..., Any], name: str, document: str) -> Callable[..., Any]:
+    """Wrap a function as an operator with a name and a docstring; see `operator`."""
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = document
+    return operator(call)

@@ -1,4 +1,4 @@
-"""Traces functions of torch tensors to programs, and compiles them."""
+"""Traces functions of torch tensors, and imports and compiles them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def example_of(spec: Spec) -> torch.Tensor:
-    """Return a fake tensor of a spec."""
+    """Return a fake tensor for a spec."""
     with example_mode():
         return spec.empty()
 
 
 @cache
 def example_mode() -> FakeTensorMode:
-    """Return the fake tensor mode; there is only one, as torch does not mix tensors of several."""
+    """Return the only fake tensor mode, since torch does not mix tensors of different modes."""
     return FakeTensorMode()
 
 
@@ -38,17 +38,17 @@ def import_function(
     examples: Sequence[torch.Tensor],
     static: Collection[int] = (),
 ) -> ImportedGraph:
-    """Return the program of the graph dialect for a function.
+    """Trace a function and import it into the graph dialect.
 
     Args:
         function: takes tensors like the examples, and returns a list of tensors.
-        examples: tensors of `example_mode`.
-        static: the numbers of the constants.
+        examples: fake tensors of `example_mode`.
+        static: the indices of the examples that are constants.
 
     Raises:
         HidetError: the function uses an unsupported operator, or mixes devices.
     """
-    # Imported lazily, since tensors without operators do not need them.
+    # Imported lazily, since creating tensors does not need them.
     from torch._decomp.decompositions import native_batch_norm_decomposition
     from torch.fx.experimental.proxy_tensor import make_fx
     from torch.fx.traceback import preserve_node_meta
@@ -68,12 +68,12 @@ def import_function(
     ):
         traced: Any = make_fx(function, decomposition_table=table)
         aten = traced(*examples)
-    aten.graph.eliminate_dead_code()  # such as statistics of norms for their gradient
+    aten.graph.eliminate_dead_code()  # such as statistics for the backward pass of norms
     return import_whole(aten, static, "compute it with torch, on x.torch()")
 
 
 def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProgram:
-    """Compile a program, which takes the list of the function's tensors."""
+    """Return the compiled program, which takes the list of the function's tensors."""
     from hidet.frontends.torch.program import CompiledProgram
     from hidet.frontends.torch.settings import Settings
 
@@ -81,7 +81,7 @@ def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProg
 
 
 def precisions() -> tuple[str, str]:
-    """Return torch's precision of matmuls and convolutions: "ieee" or "tf32"."""
+    """Return torch's float32 precision for matmuls and convolutions: "ieee" or "tf32"."""
     from hidet.frontends.torch.operators.emitter import fp32_precision
 
     return fp32_precision("matmul"), fp32_precision("conv")

@@ -45,7 +45,7 @@ class FuseEpilogue(RewritePattern):
             if shape is None or grid is None or before is None:
                 continue
             element = fusion.body.block.args[list(fusion.inputs).index(result)]
-            if not grids.is_in_order(grid, element) or grids.chooses_without(grid, element):
+            if not grids.is_in_order(grid, element) or grids.may_ignore(grid, element):
                 continue
             variant = Variant(kernel, op)
             store_through(variant, number, shape, fusion, grid, element)
@@ -132,7 +132,7 @@ def _place_of_both(call: CallKernelOp, fusion: FusionOp) -> Operation | None:
 def _shape_where_loaded(kernel: KernelOp, position: int, grid: GridOp) -> tuple[int, ...] | None:
     """Return the shape in which a kernel loads a grid, if it can be evaluated at its loads."""
     argument = kernel.arguments[position]
-    if not is_only_loaded(argument) or not grids.reads_neighbours(grid):
+    if not is_only_loaded(argument) or not grids.has_coalesced_loads(grid):
         return None
     if grids.is_cheap_again(grid) or loads_once(kernel, argument, size_of(grid.result)):
         return shape_as(argument, grid.result)

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from hidet.analysis.grids import is_view, is_weight_vector, stays_small
+from hidet.analysis.grids import is_cheap_to_inline, is_view, is_weight_vector
 from hidet.dialects.compute import GridOp, LoadOp
 from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.inlining import inline_into_loads, places_of
@@ -25,7 +25,7 @@ class InlineView(RewritePattern):
             return
         places = places_of(op)
         others = sum(not isinstance(use.operation, LoadOp) for use in op.result.uses)
-        if stays_small(op, len(places) + others):
+        if is_cheap_to_inline(op, len(places) + others):
             inline_into_loads(op)
 
 

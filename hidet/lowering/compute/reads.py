@@ -4,7 +4,7 @@ from functools import cache
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.analysis.grids import is_view, stays_small
+from hidet.analysis.grids import is_cheap_to_inline, is_view
 from hidet.dialects.compute import GridOp, LoadOp
 from hidet.dialects.graph import AnchorOp
 
@@ -51,5 +51,5 @@ def _is_transparent(grid: GridOp) -> bool:
     return (
         is_view(grid)
         and all(isinstance(user, AnchorOp | LoadOp) for user in users)
-        and stays_small(grid, len(users))
+        and is_cheap_to_inline(grid, len(users))
     )

@@ -138,7 +138,7 @@ class _Simplifier:
             return isinstance(op, arith.ConstantOp)
         if isinstance(form.atom, IdVariable):
             return type(op) is form.atom.op_type
-        op_type, *parts = self._materializer.last_step(form, self._forms.algebra(block))
+        op_type, *parts = self._materializer.expression(form, self._forms.algebra(block))
         return op_type in (type(op), _TOWARDS_ZERO.get(type(op))) and all(
             self._materializer.lookup(part) is operand
             for part, operand in zip(parts, op.operands, strict=True)
@@ -149,7 +149,7 @@ class _Simplifier:
         result = op.results[0]
         if form.is_number or isinstance(form.atom, IdVariable):
             return result
-        op_type = self._materializer.last_step(form, self._forms.algebra(block))[0]
+        op_type = self._materializer.expression(form, self._forms.algebra(block))[0]
         if op_type is type(op):
             return result
         lhs, rhs = op.operands

@@ -98,7 +98,7 @@ def test_optimized(graph):
         torch.testing.assert_close(each(A).torch(), wanted)
         torch.testing.assert_close(each(A.torch()).torch(), wanted)
     assert optimized(hidet.symbol_like(A)).shape == (2, 2)
-    with pytest.raises(HidetError, match="parts of an optimized graph do not run"):
+    with pytest.raises(HidetError, match="operators of an optimized graph cannot run separately"):
         optimized.nodes[0].function()
 
 
@@ -145,9 +145,9 @@ def test_several_inputs_and_outputs():
     middle = both.op.inputs[0]
     part = hidet.trace_from(both, [middle, y])
     assert [node.name for node in part.nodes] == ["Subtract"]
-    with pytest.raises(HidetError, match="needed, and not among the inputs"):
+    with pytest.raises(HidetError, match="required but is not an input"):
         hidet.trace_from(both, y)
-    with pytest.raises(HidetError, match="has its elements already"):
+    with pytest.raises(HidetError, match="cannot trace a concrete tensor"):
         hidet.trace_from(first)
 
 
@@ -235,7 +235,7 @@ def test_contexts():
 
 
 def test_cuda_graph_needs_a_gpu(graph):
-    with pytest.raises(HidetError, match="a CUDA graph of a graph for the CPU"):
+    with pytest.raises(HidetError, match="a graph for the CPU has no CUDA graph"):
         graph.cuda_graph()
 
 

@@ -111,7 +111,7 @@ def test_shapes(compute, shape):
         (lambda graph, x: graph(hidet.randn([4])), "input 0 has rank 1, not 2"),
         (lambda graph, x: graph(), "0 inputs for a graph that takes 1"),
         (lambda graph, x: graph(x), "takes symbols whose sizes are numbers"),
-        (lambda graph, x: graph.module, "named sizes is no program until it is called"),
+        (lambda graph, x: graph.module, "named sizes cannot be imported before it is called"),
         (lambda graph, x: graph.build().program, "named sizes has no 'program'"),
         (lambda graph, x: graph.dummy_inputs(), "named sizes has no 'specs'"),
         (lambda graph, x: int(x.shape[0]), "n is not known until the graph is called"),

@@ -1,4 +1,4 @@
-"""The operators of `hidet.ops`, by family: each is a function of torch tensors."""
+"""The operators of `hidet.ops`; each is a function of torch tensors."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 FAMILIES = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)]
-"""The modules of this package, one per family."""
+"""The modules of this package."""
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     name: value

@@ -24,25 +24,25 @@ def celu(x: T, alpha: float) -> T:
 
 @operator
 def clip(x: T, min_val: float | None = None, max_val: float | None = None) -> T:
-    """Return each element kept between two numbers, of which one may be missing."""
+    """Return x clamped to an interval; either bound may be omitted."""
     return torch.clamp(x, min_val, max_val)
 
 
 @operator
 def gelu(x: T, approximate: bool = False) -> T:
-    """Return x times the normal distribution function of x, or an approximation by tanh."""
+    """Return x times the normal CDF of x, or its tanh approximation."""
     return nn.gelu(x, approximate="tanh" if approximate else "none")
 
 
 @operator
 def hardshrink(x: T, lambda_val: float) -> T:
-    """Return x, and 0 in place of what is between -lambda_val and lambda_val."""
+    """Return x where abs(x) > lambda_val, and 0 elsewhere."""
     return nn.hardshrink(x, lambda_val)
 
 
 @operator
 def hardtanh(x: T, min_val: float, max_val: float, inplace: bool = False) -> T:
-    """Return each element kept between two numbers; the result is a new tensor in any case."""
+    """Return x clamped to an interval; `inplace` is ignored."""
     return torch.clamp(x, min_val, max_val)
 
 
@@ -84,5 +84,5 @@ def softplus(x: T, beta: float = 1, threshold_val: float = 20) -> T:
 
 @operator
 def softshrink(x: T, lambda_val: float) -> T:
-    """Return x moved by lambda_val towards 0, and 0 for what is nearer than that."""
+    """Return sign(x) * max(abs(x) - lambda_val, 0)."""
     return nn.softshrink(x, lambda_val)

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic and functions."""
+"""Elementwise arithmetic and mathematical functions."""
 
 from functools import reduce
 
@@ -7,7 +7,7 @@ import torch
 from hidet.frontends.trace.recording import T, binary, operator, unary
 
 Ints = int | tuple[int, ...]
-"""One dimension or number, or several."""
+"""One dimension or shift, or several."""
 
 abs = unary(torch.abs, "the absolute value")
 acos = unary(torch.acos, "the arc cosine")
@@ -16,13 +16,13 @@ asin = unary(torch.asin, "the arc sine")
 asinh = unary(torch.asinh, "the inverse hyperbolic sine")
 atan = unary(torch.atan, "the arc tangent")
 atanh = unary(torch.atanh, "the inverse hyperbolic tangent")
-ceil = unary(torch.ceil, "the next integer up")
+ceil = unary(torch.ceil, "the nearest integer above")
 cos = unary(torch.cos, "the cosine")
 cosh = unary(torch.cosh, "the hyperbolic cosine")
 erf = unary(torch.erf, "the error function")
 exp = unary(torch.exp, "the exponential")
 expm1 = unary(torch.expm1, "exp(x) - 1")
-floor = unary(torch.floor, "the next integer down")
+floor = unary(torch.floor, "the nearest integer below")
 isfinite = unary(torch.isfinite, "whether it is neither infinite nor NaN,")
 isinf = unary(torch.isinf, "whether it is infinite,")
 isnan = unary(torch.isnan, "whether it is NaN,")
@@ -33,7 +33,7 @@ log2 = unary(torch.log2, "the logarithm to the base 2")
 negative = unary(torch.negative, "the negative")
 positive = unary(torch.positive, "the value itself")
 reciprocal = unary(torch.reciprocal, "1 / x")
-round = unary(torch.round, "the nearest integer, the even one of two,")
+round = unary(torch.round, "the nearest integer, with ties to even,")
 rsqrt = unary(torch.rsqrt, "1 / sqrt(x)")
 sign = unary(torch.sign, "the sign")
 sin = unary(torch.sin, "the sine")
@@ -42,7 +42,7 @@ sqrt = unary(torch.sqrt, "the square root")
 square = unary(torch.square, "the square")
 tan = unary(torch.tan, "the tangent")
 tanh = unary(torch.tanh, "the hyperbolic tangent")
-trunc = unary(torch.trunc, "the next integer towards 0")
+trunc = unary(torch.trunc, "the nearest integer towards 0")
 
 add = binary(torch.add, "x + y")
 atan2 = binary(torch.atan2, "the angle of the point (y, x)")
@@ -55,19 +55,19 @@ divide = binary(torch.divide, "x / y")
 logaddexp = binary(torch.logaddexp, "log(exp(x) + exp(y))")
 multiply = binary(torch.multiply, "x * y")
 pow = binary(torch.pow, "x ** y")
-remainder = binary(torch.remainder, "what a division rounded down leaves over, Python's x % y,")
+remainder = binary(torch.remainder, "the remainder of floor division, Python's x % y,")
 subtract = binary(torch.subtract, "x - y")
 
 
 @operator
 def bitwise_invert(x: T) -> T:
-    """Return all bits flipped."""
+    """Return the bitwise complement."""
     return torch.bitwise_not(x)
 
 
 @operator
 def clamp(x: T, min: float | None = None, max: float | None = None) -> T:
-    """Return x clamped between two numbers, one of which may be omitted."""
+    """Return x clamped to an interval; either bound may be omitted."""
     return torch.clamp(x, min, max)
 
 
@@ -85,13 +85,13 @@ def minimum(a: T, b: T, *others: T) -> T:
 
 @operator
 def mod(x: T, y: T) -> T:
-    """Return the remainder of a division rounded towards 0, with the sign of x, like `%` of C."""
+    """Return the remainder of truncated division, with the sign of x, like `%` in C."""
     return torch.fmod(x, y)
 
 
 @operator
 def roll(x: T, shifts: Ints, dims: Ints | None = None) -> T:
-    """Return the elements rotated along dimensions, or in the flat tensor."""
+    """Return the elements rotated along dimensions, or in the flat tensor if there are none."""
     return torch.roll(x, shifts, () if dims is None else dims)
 
 

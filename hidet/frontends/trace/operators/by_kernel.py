@@ -1,7 +1,6 @@
-"""Operators of the original Hidet that are named by a kernel.
+"""Operators of the original Hidet that are named after a kernel.
 
-They give what the operator gives, whose kernel is chosen as ever; what is said about a kernel has
-no effect.
+They are aliases of operators. The kernel is selected as usual, and kernel parameters are ignored.
 """
 
 from typing import Any, TypeAlias
@@ -10,20 +9,20 @@ from hidet.frontends.trace.operators import contraction, transform
 from hidet.frontends.trace.operators.contraction import Ints
 
 Tensor: TypeAlias = Any
-"""A tensor of hidet."""
+"""A `hidet.Tensor`."""
 
 
 def conv1d_gemm(
     data: Tensor, weight: Tensor, stride: Ints, dilation: Ints = 1, groups: int = 1
 ) -> Tensor:
-    """Return what `conv1d` does."""
+    """Return the result of `conv1d`."""
     return contraction.conv1d(data, weight, stride, dilation, groups)
 
 
 def conv2d_gemm(
     data: Tensor, weight: Tensor, stride: Ints, dilations: Ints, groups: int = 1
 ) -> Tensor:
-    """Return what `conv2d` does."""
+    """Return the result of `conv2d`."""
     return contraction.conv2d(data, weight, stride, dilations, groups)
 
 
@@ -37,7 +36,7 @@ def conv2d_gemm_fp16(
     parallel_k_parts: int = 1,
     disable_cp_async: bool = False,
 ) -> Tensor:
-    """Return what `conv2d` does."""
+    """Return the result of `conv2d`."""
     return contraction.conv2d(img, weight, stride, dilations, groups, padding)
 
 
@@ -51,15 +50,15 @@ def conv2d_gemm_fp16_channel_last(
     parallel_k_parts: int = 1,
     disable_cp_async: bool = False,
 ) -> Tensor:
-    """Return what `conv2d_channel_last` does; a third `padding`, of channels, has no effect."""
-    sides = padding if isinstance(padding, int) else tuple(padding)[:2]
-    return contraction.conv2d_channel_last(img, weight, stride, dilations, groups, sides)
+    """Return the result of `conv2d_channel_last`; a third `padding`, of channels, is ignored."""
+    spatial = padding if isinstance(padding, int) else tuple(padding)[:2]
+    return contraction.conv2d_channel_last(img, weight, stride, dilations, groups, spatial)
 
 
 def conv2d_gemm_image_transform(
     x: Tensor, kernel: Ints, stride: Ints, dilations: Ints, groups: int = 1
 ) -> Tensor:
-    """Return the windows of images as rows of a matrix for each group of channels."""
+    """Return the im2col matrix of images for each group of channels, one row per window."""
     columns = transform.im2col(x, kernel, dilations, 0, stride)
     batch, size, windows = columns.shape
     parts = columns.reshape([batch, groups, size // groups, windows])
@@ -68,7 +67,7 @@ def conv2d_gemm_image_transform(
 
 
 def conv2d_winograd(x: Tensor, w: Tensor) -> Tensor:
-    """Return what `conv2d` does."""
+    """Return the result of `conv2d`."""
     return contraction.conv2d(x, w)
 
 
@@ -80,29 +79,29 @@ def conv2d_transpose_gemm(
     groups: int = 1,
     output_padding: Ints = 0,
 ) -> Tensor:
-    """Return what `conv2d_transpose` does."""
+    """Return the result of `conv2d_transpose`."""
     return contraction.conv2d_transpose(data, weight, stride, padding, groups, output_padding)
 
 
 def conv3d_gemm(
     data: Tensor, weight: Tensor, stride: Ints, dilations: Ints, groups: int = 1
 ) -> Tensor:
-    """Return what `conv3d` does."""
+    """Return the result of `conv3d`."""
     return contraction.conv3d(data, weight, stride, dilations, groups)
 
 
 def cuda_batch_matmul(a: Tensor, b: Tensor, mma: str = "mma") -> Tensor:
-    """Return what `matmul` does."""
+    """Return the result of `matmul`."""
     return contraction.matmul(a, b)
 
 
 def matmul_cublas(a: Tensor, b: Tensor, transpose_b: bool = False) -> Tensor:
-    """Return what `matmul` does, or `matmul_nt`; cuBLAS is not used."""
+    """Return the result of `matmul` or `matmul_nt`; cuBLAS is not used."""
     return contraction.matmul_nt(a, b) if transpose_b else contraction.matmul(a, b)
 
 
 def matmul_x86(a: Tensor, b: Tensor) -> Tensor:
-    """Return what `matmul` does."""
+    """Return the result of `matmul`."""
     return contraction.matmul(a, b)
 
 

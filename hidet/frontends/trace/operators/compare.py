@@ -1,4 +1,4 @@
-"""Comparisons, and boolean logic; nonzero numbers are true."""
+"""Comparisons and boolean logic; nonzero numbers are true."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What multiplies and adds up: products of matrices, convolutions, attention."""
+"""Contractions: matmuls, convolutions, attention."""
 
 from collections.abc import Sequence
 
@@ -8,28 +8,27 @@ from torch.nn import functional as nn
 from hidet.frontends.trace.recording import T, operator
 
 Ints = int | tuple[int, ...]
-"""A number for each dimension, or one for all of them."""
+"""A number for all dimensions, or one for each."""
 
 
 @operator
 def matmul(a: T, b: T, require_prologue: bool = False) -> T:
-    """Return a product of matrices, or of stacks of them, whose leading dimensions broadcast.
+    """Return a batched matrix product, whose leading dimensions broadcast.
 
-    What stands before a product is always a part of its kernel where it can be, with
-    `require_prologue` or without.
+    Prologues are always fused where possible, regardless of `require_prologue`.
     """
     return torch.matmul(a, b)
 
 
 @operator
 def matmul_nt(a: T, b: T, require_prologue: bool = False) -> T:
-    """Return the product of matrices with the transpose of the second ones."""
+    """Return a @ b.T, batched."""
     return torch.matmul(a, b.transpose(-1, -2))
 
 
 @operator
 def einsum(equation: str, operands: Sequence[T]) -> T:
-    """Return the sum of products that an equation like "bij,bjk->bik" describes."""
+    """Return the contraction given by an equation such as "bij,bjk->bik"."""
     return torch.einsum(equation, *operands)
 
 
@@ -61,7 +60,7 @@ def conv2d_channel_last(
     groups: int = 1,
     padding: Ints = (0, 0),
 ) -> T:
-    """Return a convolution of images [n, h, w, c]; the weight is as that of `conv2d`."""
+    """Return a convolution of images [n, h, w, c]; the weight layout is that of `conv2d`."""
     images = data.permute(0, 3, 1, 2)
     return nn.conv2d(images, weight, None, stride, padding, dilations, groups).permute(0, 2, 3, 1)
 
@@ -110,7 +109,7 @@ def conv3d_transpose(
 
 @operator
 def attention(q: T, k: T, v: T, mask: T | None = None, is_causal: bool = False) -> T:
-    """Return softmax(q k + mask) v, unscaled, with k transposed.
+    """Return softmax(q @ k + mask) @ v, without scaling.
 
     q is [..., length, size], k is [..., size, keys], and v is [..., keys, size].
     """

@@ -1,6 +1,6 @@
-"""Norms.
+"""Normalization.
 
-`accumulate_dtype` is the type of statistics, which is at least float32.
+`accumulate_dtype` is the type of the statistics, at least float32.
 """
 
 from torch.nn import functional as nn
@@ -12,7 +12,7 @@ from hidet.frontends.trace.recording import T, operator
 def batch_norm_infer(
     x: T, running_mean: T, running_var: T, epsilon: float = 1e-5, axis: int = 1
 ) -> T:
-    """Return (x - mean) / sqrt(variance + epsilon), with statistics per index of an axis."""
+    """Return (x - mean) / sqrt(variance + epsilon), with statistics per channel along `axis`."""
     moved = x.movedim(axis, 1)
     return nn.batch_norm(moved, running_mean, running_var, eps=epsilon).movedim(1, axis)
 
@@ -21,13 +21,13 @@ def batch_norm_infer(
 def group_norm(
     x: T, num_groups: int, epsilon: float = 1e-5, accumulate_dtype: str = "float32"
 ) -> T:
-    """Return x with mean 0 and variance 1 in each group of channels, dimension 1, of a sample."""
+    """Return x normalized over each group of channels (dimension 1) of each sample."""
     return nn.group_norm(x, num_groups, eps=epsilon)
 
 
 @operator
 def instance_norm(x: T, epsilon: float = 1e-5, accumulate_dtype: str = "float32") -> T:
-    """Return x with mean 0 and variance 1 in each channel, dimension 1, of a sample."""
+    """Return x normalized over each channel (dimension 1) of each sample."""
     return nn.group_norm(x, x.shape[1], eps=epsilon)
 
 
@@ -35,7 +35,7 @@ def instance_norm(x: T, epsilon: float = 1e-5, accumulate_dtype: str = "float32"
 def layer_norm(
     x: T, num_last_dims: int = 1, epsilon: float = 1e-5, accumulate_dtype: str = "float32"
 ) -> T:
-    """Return x with mean 0 and variance 1 over the last dimensions."""
+    """Return x normalized over the last dimensions."""
     return nn.layer_norm(x, x.shape[x.dim() - num_last_dims :], eps=epsilon)
 
 

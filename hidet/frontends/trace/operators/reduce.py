@@ -1,4 +1,4 @@
-"""Reductions along dimensions; None is all dimensions."""
+"""Reductions along dimensions; None stands for all dimensions."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -12,7 +12,7 @@ Dims = int | Sequence[int] | None
 
 
 def _listed(x: T, dims: Dims) -> list[int]:
-    """Return dimensions as a list of nonnegative numbers."""
+    """Return the list of nonnegative dimensions."""
     if dims is None:
         return list(range(x.dim()))
     return [dim % x.dim() for dim in ([dims] if isinstance(dims, int) else dims)]
@@ -20,13 +20,13 @@ def _listed(x: T, dims: Dims) -> list[int]:
 
 @operator
 def all(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
-    """Return whether all elements along axes are true."""
+    """Return whether all elements along an axis are true."""
     return torch.all(x, _listed(x, axis), keepdims)
 
 
 @operator
 def any(x: T, /, *, axis: Dims = None, keepdims: bool = False) -> T:
-    """Return whether any element along axes is true."""
+    """Return whether any element along an axis is true."""
     return torch.any(x, _listed(x, axis), keepdims)
 
 
@@ -52,9 +52,9 @@ def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
         exclusive: exclude the element itself.
         reverse: sum from the end.
     """
-    turned = torch.flip(x, [dim]) if reverse else x
-    sums = torch.cumsum(turned, dim)
-    result = sums - turned if exclusive else sums
+    source = torch.flip(x, [dim]) if reverse else x
+    sums = torch.cumsum(source, dim)
+    result = sums - source if exclusive else sums
     return torch.flip(result, [dim]) if reverse else result
 
 
@@ -80,12 +80,12 @@ def min(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
 def prod(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the products along dimensions."""
     order = sorted(_listed(x, dims), reverse=True)
-    return reduce(lambda rest, dim: torch.prod(rest, dim, keep_dim), order, x)
+    return reduce(lambda partial, dim: torch.prod(partial, dim, keep_dim), order, x)
 
 
 @operator
 def std(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the standard deviations along dimensions, without a correction."""
+    """Return the standard deviations along dimensions, without Bessel's correction."""
     return torch.sqrt(torch.var(x, _listed(x, dims), correction=0, keepdim=keep_dim))
 
 
@@ -97,5 +97,5 @@ def sum(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
 
 @operator
 def var(x: T, dims: Dims = None, keep_dim: bool = False, correction: int = 0) -> T:
-    """Return the variances along dimensions, with a correction."""
+    """Return the variances along dimensions; the divisor is the size minus `correction`."""
     return torch.var(x, _listed(x, dims), correction=correction, keepdim=keep_dim)

@@ -1,4 +1,4 @@
-"""What writes at positions that are given, and sums of look-ups."""
+"""Scatter operators and embedding bags."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -13,7 +13,7 @@ P = ParamSpec("P")
 
 
 def in_place(function: Callable[Concatenate[T, P], T]) -> Callable[..., Any]:
-    """Return an operator whose result is written over its first tensor, if that has elements."""
+    """Return an operator that overwrites its first tensor with the result, unless symbolic."""
     compute = operator(function)
 
     @wraps(function)
@@ -29,14 +29,14 @@ def in_place(function: Callable[Concatenate[T, P], T]) -> Callable[..., Any]:
 
 @in_place
 def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) -> T:
-    """Return `input` with the elements of `src` written at positions along a dimension.
+    """Return `input` with the elements of `src` scattered along a dimension.
 
     Args:
-        input: the tensor, which is changed; a symbol stays as it is.
+        input: the tensor, which is modified unless symbolic.
         dim: the dimension.
-        index: the position of each element of `src`.
-        src: what is written.
-        reduce: "add" or "multiply" to combine with what is there.
+        index: the index of each element of `src`.
+        src: the elements.
+        reduce: "add" or "multiply" to combine them with existing elements.
     """
     names = {"add": "sum", "multiply": "prod"}
     if reduce is None or reduce == "replace":
@@ -46,13 +46,13 @@ def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) ->
 
 @in_place
 def scatter_add_(input: T, dim: int, index: T, src: T) -> T:
-    """Return `input` with the elements of `src` added at positions; see `scatter_`."""
+    """Return `input` with the elements of `src` added; see `scatter_`."""
     return torch.scatter_add(input, dim, index, src)
 
 
 @operator
 def embedding_bag(indices: T, weight: T, offsets: T | None = None, mode: str = "mean") -> T:
-    """Return the mean, sum or maximum of rows of a table: of each row of indices [bags, size]."""
+    """Return the mean, sum or maximum of the table rows in each bag of indices [bags, size]."""
     if offsets is not None:
         return nn.embedding_bag(indices, weight, offsets, mode=mode)
     rows = nn.embedding(indices, weight)

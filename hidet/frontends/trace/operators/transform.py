@@ -1,4 +1,4 @@
-"""What moves elements, changes their type, or looks them up; most of it computes nothing."""
+"""Data movement: reshaping, slicing, padding, gathering, and type conversion."""
 
 from collections.abc import Sequence
 from math import prod
@@ -17,7 +17,7 @@ Dims = int | tuple[int, ...]
 
 
 class Slice(NamedTuple):
-    """A slice of Python as programs keep it."""
+    """A hashable Python slice."""
 
     start: int | None
     stop: int | None
@@ -30,7 +30,7 @@ def _list(dims: Dims) -> list[int]:
 
 @operator
 def index(x: T, *key: T | Slice | int | EllipsisType | None) -> T:
-    """Return `x[key]`, as Python writes it."""
+    """Return `x[key]`."""
     return x[tuple(slice(*each) if isinstance(each, Slice) else each for each in key)]
 
 
@@ -38,7 +38,7 @@ def index(x: T, *key: T | Slice | int | EllipsisType | None) -> T:
 def as_strided(
     x: T, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> T:
-    """Return a view of the memory of a contiguous tensor, by sizes, strides and an offset."""
+    """Return a strided view of the memory of a contiguous tensor."""
     return torch.as_strided(x, size, stride, storage_offset)
 
 
@@ -50,21 +50,21 @@ def broadcast(data: T, shape: Sequence[int]) -> T:
 
 @operator
 def cast(x: T, dtype: Any) -> T:
-    """Return the elements in another type."""
+    """Return the elements converted to another type."""
     return x.to(torch_dtype(dtype))
 
 
 @operator
 def concat(tensors: Sequence[T], axis: int) -> T:
-    """Return tensors one after the other along an axis."""
+    """Return tensors concatenated along an axis."""
     return torch.cat(list(tensors), axis)
 
 
 @operator
 def conv_pad(data: T, pads: Dims, value: float = 0.0) -> T:
-    """Return images [n, c, ...] with a margin of a value.
+    """Return images [n, c, ...] padded with a value.
 
-    `pads` is a number for all sides, one for each dimension, or those ahead, then those behind.
+    `pads` is a number, one per dimension, or all leading pads, then all trailing ones.
     """
     rank = data.dim() - 2
     listed = _list(pads)
@@ -81,7 +81,7 @@ def expand_dims(x: T, /, *, axis: int = 0) -> T:
 
 @operator
 def flatten(x: T, start_dim: int = 0, end_dim: int = -1) -> T:
-    """Return a tensor with dimensions, the last one included, taken together as one."""
+    """Return a tensor with a range of dimensions, `end_dim` included, merged into one."""
     first, last = start_dim % max(x.dim(), 1), end_dim % max(x.dim(), 1)
     return x.reshape([*x.shape[:first], prod(x.shape[first : last + 1]), *x.shape[last + 1 :]])
 
@@ -94,7 +94,7 @@ def flip(x: T, dims: Dims) -> T:
 
 @operator
 def gather(data: T, indices: T, axis: int = 0) -> T:
-    """Return for each position in `indices` the element there along an axis."""
+    """Return for each element of `indices` the element at that index along an axis."""
     return torch.gather(data, axis, indices)
 
 
@@ -106,74 +106,76 @@ def im2col(x: T, kernel_size: Dims, dilation: Dims = 1, padding: Dims = 0, strid
 
 @operator
 def index_select(data: T, index: T, dim: int) -> T:
-    """Return the slices of a dimension at the positions in a tensor of rank 1."""
+    """Return the slices of a dimension at the indices in a tensor of rank 1."""
     return torch.index_select(data, dim, index)
 
 
 @operator
 def meshgrid(*tensors: T, indexing: str = "ij") -> Sequence[T]:
-    """Return tensors of rank 1 broadcast against each other, each along a dimension of its own."""
+    """Return tensors of rank 1, each broadcast along its own dimension of a grid."""
     return list(torch.meshgrid(*tensors, indexing=indexing))
 
 
 @operator
 def pad(data: T, pads: Sequence[int], mode: str = "constant", value: float = 0.0) -> T:
-    """Return a tensor with elements added: first those ahead of each dimension, then those behind.
+    """Return a padded tensor; `pads` are all leading pads, then all trailing ones.
 
-    What is added is the value where `mode` is "constant", as with torch's `pad`.
+    Padding elements have the value if `mode` is "constant", like torch's `pad`.
     """
     if len(pads) != 2 * data.dim():
         raise HidetError(
-            f"{len(pads)} pads for a tensor of rank {data.dim()}; two for each is right"
+            f"{len(pads)} pads for a tensor of rank {data.dim()}; expected {2 * data.dim()}"
         )
     order = _torch_pads(pads[: data.dim()], pads[data.dim() :])
     return nn.pad(data, order, mode=mode, value=value if mode == "constant" else None)
 
 
 def _torch_pads(fronts: Sequence[int], backs: Sequence[int]) -> list[int]:
-    """Return pads as torch takes them: in pairs, those of the last dimension first."""
+    """Return pads in torch's format: pairs, from the last dimension to the first."""
     return [pad for pair in reversed(list(zip(fronts, backs, strict=True))) for pad in pair]
 
 
 @operator
 def permute_dims(x: T, /, axes: Sequence[int]) -> T:
-    """Return the dimensions in another order."""
+    """Return a tensor with permuted dimensions."""
     return torch.permute(x, tuple(axes))
 
 
 @operator
 def rearrange(x: T, plan: Sequence[Sequence[int]]) -> T:
-    """Return a tensor whose dimensions are each made of some of x, as `[[0, 2], [1], []]` says."""
+    """Return a tensor whose dimensions merge those of x, by a plan such as `[[0, 2], [1], []]`."""
     order = [dim for dims in plan for dim in dims]
     return x.permute(order).reshape([prod(x.shape[dim] for dim in dims) for dims in plan])
 
 
 @operator
 def repeat_interleave(data: T, repeats: int, dim: int | None = None) -> T:
-    """Return each slice of a dimension several times; without one, each element of the flat x."""
+    """Return each slice of a dimension, or each element of the flat tensor, repeated."""
     return torch.repeat_interleave(data, repeats, dim)
 
 
 @operator
 def reshape(x: T, shape: Sequence[int]) -> T:
-    """Return the elements in another shape, of which one size may be -1."""
+    """Return the elements in another shape; one size may be -1."""
     return torch.reshape(x, tuple(shape))
 
 
 @operator
 def split(data: T, parts_or_sections: int | Sequence[int], axis: int = 0) -> Sequence[T]:
-    """Return the parts of a tensor along an axis: so many equal ones, or parts of these sizes."""
+    """Return parts of a tensor along an axis, by their number or by their sizes."""
     if not isinstance(parts_or_sections, int):
         return list(torch.split(data, list(parts_or_sections), axis))
     size = data.shape[axis]
     if parts_or_sections < 1 or size % parts_or_sections:
-        raise HidetError(f"an axis of size {size} has no {parts_or_sections} equal parts")
+        raise HidetError(
+            f"an axis of size {size} cannot be split into {parts_or_sections} equal parts"
+        )
     return list(torch.split(data, [size // parts_or_sections] * parts_or_sections, axis))
 
 
 @operator
 def squeeze(x: T, dims: Dims) -> T:
-    """Return a tensor without some dimensions, of size 1."""
+    """Return a tensor without some dimensions of size 1."""
     wrong = [dim for dim in _list(dims) if x.shape[dim] != 1]
     if wrong:
         raise HidetError(f"dimension {wrong[0]} of shape {tuple(x.shape)} is not of size 1")
@@ -188,11 +190,11 @@ def strided_slice(
     axes: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
 ) -> T:
-    """Return a regular part, with bounds as in Python, along some axes, the first ones if none."""
+    """Return a slice with bounds as in Python, along `axes`, or the first ones by default."""
     key = [slice(None)] * data.dim()
     steps = [1] * len(starts) if strides is None else strides
-    places = range(len(starts)) if axes is None else axes
-    for axis, *bounds in zip(places, starts, ends, steps, strict=True):
+    sliced = range(len(starts)) if axes is None else axes
+    for axis, *bounds in zip(sliced, starts, ends, steps, strict=True):
         key[axis] = slice(*bounds)
     return data[tuple(key)]
 
@@ -206,40 +208,40 @@ def set_strided_slice(
     index_dims: Sequence[int],
     strides: Sequence[int | None] | None = None,
 ) -> T:
-    """Return `data` with other elements in a regular part of it.
+    """Return a copy of `data` with a slice replaced.
 
     Args:
-        data: the tensor; it stays as it is.
-        setvalue: what is written: a number, or a tensor that broadcasts to the part.
-        starts: for the first dimensions each where the part begins, with bounds as in Python.
-        ends: where it ends.
-        index_dims: the dimensions of which only the start is written, and `setvalue` has none.
-        strides: the steps; 1, if none are given.
+        data: the tensor, which is not modified.
+        setvalue: the new elements: a number, or a tensor that broadcasts to the slice.
+        starts: the start along each of the first dimensions, with bounds as in Python.
+        ends: the end along each of them.
+        index_dims: the dimensions indexed at their start, which `setvalue` does not have.
+        strides: the steps; 1 by default.
     """
     steps = [None] * len(starts) if strides is None else strides
-    parts, places = [data], list[tuple[int, int, int]]()
+    parts, ranges = [data], list[tuple[int, int, int]]()
     for dim, bounds in enumerate(zip(starts, ends, steps, strict=True)):
         first, size = bounds[0] or 0, data.shape[dim]
         only = (first % size, first % size + 1, 1)
-        places.append(only if dim in index_dims else slice(*bounds).indices(size))
-        parts.append(parts[-1][(slice(None),) * dim + (slice(*places[-1]),)])
+        ranges.append(only if dim in index_dims else slice(*bounds).indices(size))
+        parts.append(parts[-1][(slice(None),) * dim + (slice(*ranges[-1]),)])
     shape = [size for dim, size in enumerate(parts[-1].shape) if dim not in index_dims]
     is_tensor = isinstance(setvalue, torch.Tensor)
     changed = setvalue.to(data.dtype).expand(shape) if is_tensor else data.new_full(shape, setvalue)
     for dim in sorted(index_dims):
         changed = changed.unsqueeze(dim)
-    for dim, place in reversed(list(enumerate(places))):
-        if place[2] == 1:
-            changed = torch.slice_scatter(parts[dim], changed, dim, *place)
+    for dim, bounds in reversed(list(enumerate(ranges))):
+        if bounds[2] == 1:
+            changed = torch.slice_scatter(parts[dim], changed, dim, *bounds)
         else:
-            positions = torch.arange(*place, device=data.device)
+            positions = torch.arange(*bounds, device=data.device)
             changed = torch.index_copy(parts[dim], dim, positions, changed)
     return changed
 
 
 @operator
 def take(data: T, indices: T, axis: int = 0) -> T:
-    """Return the slices of an axis at positions; the dimensions of these take its place."""
+    """Return the slices of an axis at indices, whose dimensions replace the axis."""
     axis %= data.dim()
     shape = (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
     return torch.index_select(data, axis, indices.reshape(-1)).reshape(shape)
@@ -247,13 +249,13 @@ def take(data: T, indices: T, axis: int = 0) -> T:
 
 @operator
 def tile(data: T, repeats: Sequence[int]) -> T:
-    """Return a tensor as a tile, repeated in each dimension."""
+    """Return a tensor repeated along each dimension."""
     return torch.tile(data, tuple(repeats))
 
 
 @operator
 def transpose(x: T, axes: Sequence[int] | None = None) -> T:
-    """Return the dimensions in another order; the reverse one, if none is given."""
+    """Return a tensor with permuted dimensions, in reverse order by default."""
     return torch.permute(x, tuple(reversed(range(x.dim())) if axes is None else axes))
 
 
@@ -271,7 +273,7 @@ def triu(x: T, diagonal: int = 0) -> T:
 
 @operator
 def unsqueeze(x: T, dims: Dims) -> T:
-    """Return a tensor with new dimensions of size 1, at these places of the result."""
+    """Return a tensor with new dimensions of size 1, at these positions of the result."""
     rank = x.dim() + len(_list(dims))
     for dim in sorted(dim % rank for dim in _list(dims)):
         x = torch.unsqueeze(x, dim)
@@ -280,6 +282,6 @@ def unsqueeze(x: T, dims: Dims) -> T:
 
 @operator
 def view(x: T, dtype: Any = None, shape: Sequence[int] | None = None) -> T:
-    """Return the same memory as elements of another type, or in another shape."""
-    seen = x if dtype is None else x.view(torch_dtype(dtype))
-    return seen if shape is None else seen.reshape(tuple(shape))
+    """Return the same memory with another element type or shape."""
+    viewed = x if dtype is None else x.view(torch_dtype(dtype))
+    return viewed if shape is None else viewed.reshape(tuple(shape))
