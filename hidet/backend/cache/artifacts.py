@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_BYTES = 4 << 30
 
+ATTEMPTS = 50
+"""The number of attempts to publish an entry while other processes write or remove it."""
+
 
 class CacheWarning(UserWarning):
     """The cache cannot be used; the program continues without it."""
@@ -256,10 +259,11 @@ class ArtifactCache:
             size = sum(file.stat().st_size for file in temporary.iterdir())
             # Another process may have published the entry first, which is as good unless it is
             # damaged: reading it removes it then. Or the cache is being cleared. Both are races,
-            # which do not happen ten times in a row.
-            for _ in range(10):
+            # which are not lost so often in a row.
+            for _ in range(ATTEMPTS):
                 if folder.publish(temporary, place) or self.entry(key) is not None:
                     break
+                time.sleep(0.001)
             else:
                 raise OSError(errno.EEXIST, f"{place} cannot be replaced")
         finally:
