@@ -29,9 +29,9 @@ def _check_name(name: str, form: str, example: str) -> None:
         raise HidetError(f"'{name}' is no name here", hint=f"a name looks like {example}")
 
 
-def _note(tree: Tree, text: str) -> str:
-    """Add an entry to the changelog."""
-    return tree.insert("CHANGELOG.md", "- ", f"- {text}\n")
+def _note(tree: Tree, section: str, text: str) -> str:
+    """Add an entry to a section of the changelog."""
+    return tree.insert_under("CHANGELOG.md", f"### {section}", f"- {text}\n")
 
 
 def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
@@ -47,7 +47,7 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
         tree.write(f"hidet/lowering/{stage}/{module}.py", fill("pass.py", name=name, title=title)),
         tree.insert("hidet/universe.py", '    "verify-level"', line),
         tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill("pass.mlir", name=name)),
-        _note(tree, f"The pass `{name}`."),
+        _note(tree, "The compiler", f"The pass `{name}`."),
     ]
 
 
@@ -70,7 +70,7 @@ def new_op(tree: Tree, name: str) -> list[str]:
         tree.write(f"hidet/dialects/{dialect}/{op}.py", fill("op.py", **words)),
         tree.write(f"{tests}.mlir", fill("op.mlir", **words)),
         tree.write(f"{tests}_verify.mlir", fill("op_verify.mlir", **words)),
-        _note(tree, f"The operation `{name}`."),
+        _note(tree, "The compiler", f"The operation `{name}`."),
     ]
 
 
@@ -103,15 +103,16 @@ _FAMILIES = {
 def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str]:
     """Write an elementwise operator on float tensors, its lit test and its changelog entry.
 
-    The ATen operator of this name is translated to it. It applies the scalar function of this name,
-    if there is one; else it gets a rule for its author to write.
+    The ATen operator of this name is translated to it, and not decomposed by torch any more. It
+    applies the scalar function of this name; if there is none, its author writes a rule.
 
     Args:
         tree: the checkout.
         name: the name of the ATen operator, such as `hypot`.
         operands: the number of tensors; by default that of the scalar function, or one.
     """
-    from hidet.frontends.torch.operators.emitter import overloads_of  # imports torch
+    from hidet.frontends.torch.decompositions import decompositions  # imports torch
+    from hidet.frontends.torch.operators.emitter import overloads_of
 
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'hypot'")
     scalar = scalar_named(name)
@@ -122,8 +123,11 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         )
     if name in (op.name.removeprefix("graph.") for op in Graph.operations):
         raise HidetError(f"there is an operator 'graph.{name}' already")
-    if not overloads_of(name, count):
-        raise HidetError(f"PyTorch has no operator 'aten.{name}' of {count} tensors alone")
+    overloads = overloads_of(name, count)
+    if not overloads:
+        raise HidetError(
+            f"PyTorch has no operator 'aten.{name}' whose only arguments are {count} tensors"
+        )
     family, title = _FAMILIES[count], _title(name)
     summary = scalar.summary if scalar else f"The operator {name}: write what it gives"
     changed: list[str] = []
@@ -132,6 +136,9 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         rule = fill("rule.py", name=name, parameters=_join(family.operands, "{}: SSAValue"))
         tree.insert(rules, "SCALAR_RULES: ", rule)
         changed.append(tree.insert(rules, "    graph.WhereOp: ", f"    graph.{title}Op: {name},\n"))
+    if all(overload in decompositions() for overload in overloads):
+        kept, line = "hidet/frontends/torch/decompositions.py", f"    aten.{name}: "
+        changed.append(tree.insert(kept, "    aten.all: ", f'{line}"the graph dialect has it",\n'))
     fields = f'{family.base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
     operation = f"{title}Op = define({fields})\n"
     if len(operation) > 101:
@@ -147,7 +154,7 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         tree.append(f"hidet/dialects/graph/{family.module}.py", operation),
         *changed,
         tree.write(f"lit_tests/dialects/graph/{name}.mlir", lit_test),
-        _note(tree, f"The operator `{name}`."),
+        _note(tree, "PyTorch", f"The operator `{name}`."),
     ]
 
 
@@ -177,5 +184,5 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
         tree.insert(table, '    ("isnan"', row),
         tree.insert(header, "}  // namespace hidet", fill("instruction_body.h", **words)),
         tree.write(f"lit_tests/frontends/script/{name}.py", fill("instruction_script.py", **words)),
-        _note(tree, f"In scripts: `hidet.lang.math.{name}`."),
+        _note(tree, "Scripts", f"`hidet.lang.math.{name}`."),
     ]

@@ -63,3 +63,16 @@ class Tree:
             raise HidetError(f"no line begins with '{line}'", where=path)
         file.write_text(f"{before}\n{text}{found[1:]}{after}")
         return path
+
+    def insert_under(self, path: str, heading: str, text: str) -> str:
+        """Add text at the top of the section under a heading.
+
+        Raises:
+            HidetError: there is no such heading.
+        """
+        file = self.root / path
+        before, found, after = file.read_text().partition(f"\n{heading}\n\n")
+        if not found:
+            raise HidetError(f"there is no heading '{heading}'", where=path)
+        file.write_text(f"{before}{found}{text}{after}")
+        return path
