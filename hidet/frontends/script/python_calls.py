@@ -32,14 +32,22 @@ MAX_LISTED = 40
 
 _REPLACEMENTS = {
     "absolute": "abs",
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "arctan2": "atan2",
     "clamp": "max(low, min(x, high))",
     "clip": "max(low, min(x, high))",
     "fabs": "abs",
+    "frexp": "(reinterpret(x, i32) >> 23 & 255) - 126, the exponent of an f32",
+    "isclose": "abs(a - b) <= 1e-9 * max(abs(a), abs(b))",
     "maximum": "max",
     "minimum": "min",
+    "modf": "x - trunc(x), trunc(x)",
     "power": "pow",
     "relu": "max(x, 0.0)",
     "sigmoid": "1.0 / (1.0 + exp(-x))",
+    "ulp": "nextafter(abs(x), inf) - abs(x)",
     "where": "a if c else b",
 }
 """Replacements of library functions that scripts have under another name."""

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
 import hidet
 from hidet.arch.functions import BIT_FUNCTIONS, FLOAT_FUNCTIONS, FUNCTIONS, Operand
@@ -225,3 +226,27 @@ def test_nvcc_takes_the_source(tmp_path, arch):
     kernels.append(philox(4))
     for number, built in enumerate(kernels):
         Nvcc(arch).compile(built.source(), tmp_path / f"{number}.cubin")
+
+
+def test_replacements_of_functions_of_math():
+    """The replacements of `ulp`, `modf` and `frexp` in `python_calls` compute the same."""
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def substitutes(x: f32[256], ulp: f32[256], parts: f32[256, 2], exponent: i32[256]):
+            attrs.cuda.grid_dim = 256
+            attrs.cuda.block_dim = 1
+            i = blockIdx.x
+            v = x[i]
+            ulp[i] = lang_math.nextafter(abs(v), math.inf) - abs(v)
+            parts[i, 0], parts[i, 1] = v - lang_math.trunc(v), lang_math.trunc(v)
+            exponent[i] = (hidet.lang.reinterpret(v, i32) >> 23 & 255) - 126
+
+    random = np.random.default_rng()
+    x = (random.normal(size=256) * 10.0 ** random.uniform(-9, 9, 256)).astype(np.float32)
+    ulp, parts = np.full(256, np.nan, np.float32), np.full((256, 2), np.nan, np.float32)
+    exponent = np.full(256, 77, np.int32)
+    module.build()(*map(torch.from_numpy, (x, ulp, parts, exponent)))
+    np.testing.assert_array_equal(ulp, np.spacing(abs(x)))
+    np.testing.assert_array_equal(parts, np.stack(np.modf(x), axis=1))
+    np.testing.assert_array_equal(exponent, np.frexp(x)[1])
