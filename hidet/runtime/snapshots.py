@@ -146,13 +146,21 @@ class NativeSnapshots(Snapshots):
 
 
 def load_snapshots(library: Path | None) -> Snapshots:
-    """Return native snapshots if there is a library and torch has the functions they need."""
+    """Return native snapshots if there is a library and they work with this torch."""
     if library is None:
         return Snapshots()
     address, version = address_function(), version_function()
     if address is None or version is None:
         return Snapshots()
-    return NativeSnapshots(library, address, *version)
+    native = NativeSnapshots(library, address, *version)
+    return native if _sees_writes(native) else Snapshots()
+
+
+def _sees_writes(snapshots: Snapshots) -> bool:
+    """Return whether snapshots of versions match until a tensor is written in place."""
+    tensor = torch.zeros(1)
+    known = snapshots.versions([tensor], [0])
+    return known.matches([tensor]) and not known.matches([tensor.add_(1)])
 
 
 def address_function() -> int | None:

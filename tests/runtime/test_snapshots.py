@@ -26,7 +26,7 @@ def test_torch_has_the_functions_of_native_code(library):
     assert type(load_snapshots(None)) is Snapshots
 
 
-@pytest.mark.parametrize("change", ["address", "version", "objects"])
+@pytest.mark.parametrize("change", ["address", "version", "objects", "meaning"])
 def test_another_torch_is_served_by_python(library, monkeypatch, change):
     match change:
         case "address":
@@ -37,6 +37,9 @@ def test_another_torch_is_served_by_python(library, monkeypatch, change):
         case "objects":
             offsets = iter([16, 16, 24])
             monkeypatch.setattr(module, "_tensor_offset", lambda tensor: next(offsets))
+        case "meaning":  # a function that sees no writes
+            function = module.address_function()
+            monkeypatch.setattr(module, "version_function", lambda: (function, 0))
     assert type(load_snapshots(library)) is Snapshots
 
 
