@@ -57,12 +57,7 @@ class Tree:
         Raises:
             HidetError: there is no such line.
         """
-        file = self.root / path
-        before, found, after = file.read_text().partition(f"\n{line}")
-        if not found:
-            raise HidetError(f"no line begins with '{line}'", where=path)
-        file.write_text(f"{before}\n{text}{found[1:]}{after}")
-        return path
+        return self._insert(path, "\n", line, text)
 
     def insert_under(self, path: str, heading: str, text: str) -> str:
         """Add text at the top of the section under a heading.
@@ -70,9 +65,15 @@ class Tree:
         Raises:
             HidetError: there is no such heading.
         """
+        return self._insert(path, f"\n{heading}\n\n", "", text)
+
+    def _insert(self, path: str, before: str, after: str, text: str) -> str:
+        """Insert text at the first place between two others."""
         file = self.root / path
-        before, found, after = file.read_text().partition(f"\n{heading}\n\n")
-        if not found:
-            raise HidetError(f"there is no heading '{heading}'", where=path)
-        file.write_text(f"{before}{found}{text}{after}")
+        content = file.read_text()
+        start = content.find(before + after)
+        if start < 0:
+            raise HidetError(f"there is no '{(before + after).strip()}'", where=path)
+        start += len(before)
+        file.write_text(content[:start] + text + content[start:])
         return path
