@@ -92,6 +92,28 @@ def test_few_files_change(grown):
         assert len(files) <= most[arguments.split()[0]]
 
 
+def test_operators_that_torch_decomposes_are_kept(grown):
+    """Else they would never reach the importer; others need no such line."""
+    copy, changed = grown
+    path = "hidet/frontends/torch/decompositions.py"
+    assert path in changed["operator logaddexp --operands 2"]
+    assert path not in changed["operator asinh"]
+    assert "\n    aten.logaddexp: " in (copy / path).read_text()
+
+
+def test_entries_of_the_changelog(grown):
+    """Each is in the section of its kind."""
+    sections = (grown[0] / "CHANGELOG.md").read_text().split("\n### ")
+    entries = {
+        "PyTorch": "- The operator `logaddexp`.",
+        "Scripts": "- `hidet.lang.math.fdim`.",
+        "The compiler": "- The pass `park-tiles`.",
+    }
+    for title, entry in entries.items():
+        (section,) = (each for each in sections if each.startswith(f"{title}\n"))
+        assert entry in section.splitlines()
+
+
 def test_everything_new_passes_its_tests(grown):
     """The style, the registry and the lit tests of all that is new."""
     copy, _ = grown

@@ -13,8 +13,12 @@ from torch import fx
 from torch._subclasses import FakeTensorMode
 from torch.fx.node import map_arg
 
+from hidet.dialects.graph import Graph
+from hidet.dialects.graph.elementwise_trait import Elementwise
+from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.operators import OPERATORS
+from hidet.frontends.torch.operators.emitter import overloads_of
 from hidet.testing.numeric import assert_close
 
 TABLES = runpy.run_path(str(Path(__file__).with_name("cases.py")))
@@ -112,3 +116,12 @@ def test_every_operator_has_a_case():
     """Whoever adds an operator adds a case."""
     tested = {example.target for example in [*CASES, *GPU_CASES]}
     assert not set(OPERATORS) - tested
+
+
+@pytest.mark.parametrize(
+    "op", [op for op in Graph.operations if op.has_trait(Elementwise)], ids=lambda op: op.name
+)
+def test_elementwise_operators_are_not_decomposed(op):
+    """An operator of the dialect that torch decomposed would never reach the importer."""
+    overloads = overloads_of(op.name, len(op.get_irdl_definition().operands))
+    assert not overloads or set(overloads) - set(decompositions())
