@@ -321,13 +321,25 @@ def test_what_the_profiler_misses(branches, make_services, profiler):
         _on_a_gpu(branches, make_services, 1)
 
 
-def test_kernels_out_of_order(branches, make_services, profiler):
-    """What waits for another cannot have run ahead of it."""
+def test_a_wrong_choice_among_equal_kernels(branches, make_services, profiler):
+    """What depends on the other one of two is found, and the two are told."""
+    product, first, second, look_up = branches.forward
+    forward = (product, first, second, replace(look_up, dependencies=(2,), edges="full"))
+    names = ["product", "copy", "look_up", "copy"]  # in truth the second copy is the first to start
+    for start in (0, 100):
+        profiler += [(name, start + 2.0 * n, start + 2.0 * n + 1) for n, name in enumerate(names)]
+    found = _on_a_gpu(replace(branches, forward=forward), make_services, 1)
+    assert [launch.name for launch in found.launches] == NAMES
+    assert [launch.start for launch in found.launches] == [0.0, 2.0, 6.0, 4.0]
+    assert found.alike == (1, 2)
+
+
+def test_a_kernel_that_runs_too_often(branches, make_services, profiler):
     for start in (0, 100):
         profiler += [
-            (name, start + n + 0.0, start + n + 1.0) for n, name in enumerate(reversed(NAMES))
+            (name, start + n, start + n + 1) for n, name in enumerate([*NAMES[:3], "copy"])
         ]
-    with pytest.raises(HidetError, match="'look_up' before its dependencies"):
+    with pytest.raises(HidetError, match="'copy' more often than launched"):
         _on_a_gpu(branches, make_services, 1)
 
 

@@ -1,4 +1,4 @@
-"""Keeps attention as one operator through AOTAutograd.
+"""Keeps attention as one operator through AOTAutograd and torch.export.
 
 Torch decomposes `scaled_dot_product_attention` before any decomposition table applies: into one of
 its own kernels if that supports the arguments, else into some twenty operators on f32 scores (on a
@@ -16,6 +16,9 @@ from torch.overrides import TorchFunctionMode
 from hidet.frontends.torch.decomposed.attention import gradients
 
 _SDPA = torch.nn.functional.scaled_dot_product_attention
+
+_NAMES = (_SDPA, torch.ops.aten.scaled_dot_product_attention.default)
+"""Attention as models call it, and as exported programs do."""
 
 
 @custom_op("hidet::scaled_dot_product_attention", mutates_args=())
@@ -74,8 +77,11 @@ class WholeAttention(TorchFunctionMode):
     ) -> Any:
         """Call a torch function, or `attention` instead of it."""
         kwargs = kwargs or {}
-        if func is _SDPA and (given := _given(*args, **kwargs)) is not None:
-            return attention(*given)
+        if func in _NAMES and (given := _given(*args, **kwargs)) is not None:
+            query, key, value, *how = given
+            if query.dim() == 4:
+                return attention(*given)
+            return attention(query[None], key[None], value[None], *how)[0]
         return func(*args, **kwargs)
 
 
@@ -91,7 +97,9 @@ def _given(
 ) -> tuple[Any, ...] | None:
     """Return the arguments of `attention`; None if torch should handle the call."""
     given = (query, key, value)
-    if dropout_p or any(each.dim() != 4 or each.dtype is not query.dtype for each in given):
+    if query.dim() not in (3, 4) or dropout_p:
+        return None
+    if any(each.dim() != query.dim() or each.dtype is not query.dtype for each in given):
         return None
     if attn_mask is not None and attn_mask.dtype not in (torch.bool, query.dtype):
         return None
@@ -101,9 +109,9 @@ def _given(
     device = query.device.type
     if torch.is_autocast_enabled(device) and query.dtype is not torch.get_autocast_dtype(device):
         return None
-    batch, heads = query.shape[:2]
-    groups = key.shape[1]
-    if key.shape[0] != batch or value.shape[:2] != key.shape[:2]:
+    batch, heads = query.shape[:-3], query.shape[-3]
+    groups = key.shape[-3]
+    if key.shape[:-3] != batch or value.shape[:-2] != key.shape[:-2]:
         return None
     if groups != heads and not (enable_gqa and heads % groups == 0):
         return None

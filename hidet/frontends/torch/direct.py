@@ -19,6 +19,7 @@ import torch
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from hidet.errors import HidetError
+from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_whole
 from hidet.frontends.torch.program import CompiledProgram
@@ -188,7 +189,8 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     with torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)  # torch's own about itself
-        exported = torch.export.export(module, example_inputs, strict=False)
+        with WholeAttention():
+            exported = torch.export.export(module, example_inputs, strict=False)
         exported = exported.run_decompositions(cast("dict[Any, Any]", decompositions()))
     signature = exported.graph_signature
     changed = {**signature.buffers_to_mutate, **signature.user_inputs_to_mutate}

@@ -96,10 +96,11 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
     """Match the kernels of a run to launches; also return launches that are ambiguous.
 
     A launch has the name of its kernel, and begins after its dependencies have begun, usually after
-    they have ended.
+    they have ended. Where earlier choices among equal kernels rule that out, any launch of the
+    kernel is taken.
 
     Raises:
-        HidetError: there is no such matching.
+        HidetError: a kernel ran more often than it is launched.
     """
     waiting: dict[str, list[int]] = {}
     for number, launch in enumerate(plan.forward):
@@ -108,13 +109,14 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
     alike: set[int] = set()
     for name, span in events:
         begun = [n for n in waiting[name] if placed.keys() >= {*plan.forward[n].dependencies}]
-        ready = [n for n in begun if _is_ready(plan.forward[n], span, placed)] or begun
+        ready = [n for n in begun if _is_ready(plan.forward[n], span, placed)]
+        ready = ready or begun or waiting[name]
         if not ready:
-            raise HidetError(f"torch.profiler recorded kernel '{name}' before its dependencies")
+            raise HidetError(f"torch.profiler recorded kernel '{name}' more often than launched")
         if len(ready) > 1:
             alike.update(ready)
         placed[ready[0]] = span
-        waiting[name].remove(ready[0])
+        waiting[name] = [number for number in waiting[name] if number != ready[0]]
     return [placed[number] for number in range(len(plan.forward))], alike
 
 

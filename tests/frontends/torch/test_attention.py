@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+import hidet
+
 QUERY, KEY, VALUE = torch.randn(2, 4, 7, 16), torch.randn(2, 4, 9, 16), torch.randn(2, 4, 9, 24)
 MASK = torch.randn(2, 1, 7, 9)
 SEES_NOTHING = (MASK > 0) & (torch.arange(7) != 3)[:, None]
@@ -12,6 +14,7 @@ FORMS = {
     "causal": ((QUERY, KEY, VALUE), {"is_causal": True, "scale": 0.3}),
     "mask": ((QUERY, KEY, VALUE, MASK), {}),
     "a query that sees nothing": ((QUERY, KEY, VALUE, SEES_NOTHING), {}),
+    "three dimensions": ((QUERY[0], KEY[0], VALUE[0], MASK[0]), {}),
     "grouped": ((QUERY, KEY[:, :2], VALUE[:, :2]), {"enable_gqa": True}),
 }
 
@@ -23,7 +26,7 @@ def test_one_operator(form, capsys):
     tensors, keywords = FORMS[form]
 
     def attention(*tensors):
-        return F.scaled_dot_product_attention(*tensors, **keywords).transpose(1, 2).flatten(2)
+        return F.scaled_dot_product_attention(*tensors, **keywords).transpose(-3, -2).flatten(-2)
 
     def run(function, dtype):
         given = [each.to(dtype) if each.is_floating_point() else each for each in tensors]
@@ -41,6 +44,26 @@ def test_one_operator(form, capsys):
     assert "softmax" not in graph
     actual, expected = run(compiled, torch.float32), run(attention, torch.float64)
     torch.testing.assert_close(actual, expected, check_dtype=False, rtol=1e-4, atol=1e-5)
+
+
+class Attention(torch.nn.Module):
+    """Attention as a model, whose values are wider than its keys."""
+
+    def forward(self, query, key, value):
+        return F.scaled_dot_product_attention(query, key, value)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("exported", [False, True])
+def test_ahead_of_time(exported):
+    """`hidet.compile` keeps it as one operator, of models and of exported programs."""
+    tensors, model = (QUERY, KEY, VALUE), Attention()
+    if exported:
+        compiled = hidet.compile(torch.export.export(model, tensors).module(), *tensors)
+    else:
+        compiled = hidet.compile(model, *tensors)
+    assert "graph.scaled_dot_product_attention" in compiled.program.runnable.text
+    torch.testing.assert_close(compiled(*tensors), model(*tensors))
 
 
 def test_dropout():
