@@ -13,6 +13,7 @@ from hidet.pass_options import PassOptions
 
 GRAPH = (
     "raise-attention",  # before its parts are decomposed
+    "group-heads",  # raised attention too
     "decompose-graph",  # to a small set of operators for the passes below
     "write-in-place",  # while slices and concatenations are still operators
     "hoist-constants",  # before fusion with values that change in every call

@@ -26,6 +26,7 @@ from hidet.errors import (
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
+from hidet.frontends.torch.masks import simplify_masks
 from hidet.frontends.torch.operators import OPERATORS, Emitter
 from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
@@ -62,6 +63,7 @@ def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> Import
         static: the arguments that are parameters or buffers and become constants; the graph does
             not mutate them.
     """
+    simplify_masks(module)
     importer = Importer(module, static)
     for node in module.graph.nodes:
         importer.visit(node)

@@ -1,5 +1,7 @@
 """Attention stays one operator, whatever torch would make of it."""
 
+import re
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -64,6 +66,85 @@ def test_ahead_of_time(exported):
         compiled = hidet.compile(model, *tensors)
     assert "graph.scaled_dot_product_attention" in compiled.program.runnable.text
     torch.testing.assert_close(compiled(*tensors), model(*tensors))
+
+
+def visible(length, keys):
+    """Causal, as models compute it from positions."""
+    positions = torch.arange(length)[:, None], torch.arange(keys)[None, :]
+    packed = torch.cumsum((positions[1] < 0).long(), 1)
+    return (positions[1] <= positions[0]) & (packed == 0)
+
+
+def added_lowest(length, keys):
+    """Causal, as a tensor that is added to scores."""
+    lowest = torch.finfo(torch.float32).min
+    return torch.full((length, keys), lowest).triu(1)[None, None]
+
+
+def everything(length, keys):
+    return torch.ones(1, 1, length, 1, dtype=torch.bool).expand(2, 1, length, keys)
+
+
+def near(length, keys):
+    """Causal, but of the last three keys only."""
+    distance = torch.arange(length)[:, None] - torch.arange(keys)[None, :]
+    return (distance >= 0) & (distance < 3)
+
+
+def small(length, keys):
+    """Causal, but what is hidden still counts a little."""
+    return torch.full((length, keys), -3.0).triu(1)
+
+
+class Masked(torch.nn.Module):
+    """Attention with a mask that depends on lengths only."""
+
+    def __init__(self, mask):
+        super().__init__()
+        self.mask = mask
+
+    def forward(self, query, key, value):
+        mask = self.mask(query.shape[-2], key.shape[-2])
+        return F.scaled_dot_product_attention(query, key, value, mask)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("mask", "form"),
+    [
+        (visible, "causal"),
+        (added_lowest, "causal"),
+        (everything, "all"),
+        (near, "masked"),
+        (small, "masked"),
+    ],
+)
+def test_constant_masks(mask, form):
+    """Those that are causal, or hide nothing, are not stored."""
+    model = Masked(mask)
+    compiled = hidet.compile(model, QUERY, KEY, VALUE)
+    text = compiled.program.runnable.text
+    (line,) = (each for each in text.splitlines() if "graph.scaled_dot_product_attention" in each)
+    operands = re.findall("%[a-z]+[0-9]*", line.split("=", 1)[1])
+    assert ("causal = true" in line) == (form == "causal")
+    assert len(operands) == (4 if form == "masked" else 3)
+    assert form == "masked" or "iota" not in text
+    torch.testing.assert_close(compiled(QUERY, KEY, VALUE), model(QUERY, KEY, VALUE))
+
+
+@torch.no_grad()
+def test_masks_of_inputs():
+    """A mask that an input changes is data, also if it is causal for the example."""
+
+    def attention(query, key, value, length):
+        positions = torch.arange(query.shape[-2])[:, None], torch.arange(key.shape[-2])[None, :]
+        mask = (positions[1] <= positions[0]) & (positions[1] < length)
+        return F.scaled_dot_product_attention(query, key, value, mask)
+
+    compiled = hidet.compile(attention, QUERY, KEY, VALUE, torch.tensor(9))
+    for length in map(torch.tensor, (9, 2)):
+        given = QUERY, KEY, VALUE, length
+        torch.testing.assert_close(compiled(*given), attention(*given))
 
 
 def test_dropout():
