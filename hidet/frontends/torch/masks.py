@@ -104,12 +104,10 @@ def _visible(mask: torch.Tensor) -> torch.Tensor | None:
 
 
 def _erase_unused(node: fx.Node) -> None:
-    """Erase a node and those that only it uses."""
-    if not node.users and node.op != "placeholder":
-        operands = node.all_input_nodes
-        node.graph.erase_node(node)
-        for each in operands:
-            _erase_unused(each)
+    """Erase a constant and those that only it is computed from, unless they have other users."""
+    for each in list(_computing(node)):
+        if not each.users:
+            each.graph.erase_node(each)
 
 
 __all__ = ["simplify_masks"]
