@@ -15,8 +15,8 @@ from torch.fx.node import map_arg
 from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators.emitter import Overload
 
-MAX_ELEMENTS = 1 << 26
-"""Larger tensors are not computed at compile time."""
+MAX_BYTES = 1 << 30
+"""The limit of memory for computing a mask at compile time."""
 
 Shape = Literal["causal", "empty"]
 """What a mask hides: keys after the query, or nothing."""
@@ -42,7 +42,7 @@ def simplify_masks(module: fx.GraphModule) -> None:
 def _shape_of(module: fx.GraphModule, mask: fx.Node, queries: int, keys: int) -> Shape | None:
     """Return what a mask hides, None if it is no constant or of another shape."""
     nodes = list(reversed(list(_computing(mask))))
-    if not all(_is_constant(node) for node in nodes):
+    if not all(map(_is_constant, nodes)) or sum(map(_bytes, nodes)) > MAX_BYTES:
         return None
     with torch.no_grad(), unset_fake_temporarily():
         values: dict[fx.Node, Any] = {}
@@ -70,15 +70,20 @@ def _computing(node: fx.Node) -> Iterator[fx.Node]:
 
 
 def _is_constant(node: fx.Node) -> bool:
-    """Return whether a node with constant operands is a constant of moderate size."""
+    """Return whether a node with constant operands is a constant tensor."""
     if node.op == "get_attr":
         return True
     target: Any = node.target
     if not isinstance(target, Overload) or target._schema.is_mutable:
         return False
+    is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
+    return is_tensor and torch.Tag.nondeterministic_seeded not in target.tags
+
+
+def _bytes(node: fx.Node) -> int:
+    """Return the size of the value of a node."""
     value = node.meta.get("val")
-    is_small = isinstance(value, torch.Tensor) and value.numel() <= MAX_ELEMENTS
-    return is_small and torch.Tag.nondeterministic_seeded not in target.tags
+    return value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0
 
 
 def _evaluate(module: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
