@@ -73,11 +73,10 @@ def _is_constant(node: fx.Node) -> bool:
     """Return whether a node with constant operands is a constant tensor."""
     if node.op == "get_attr":
         return True
-    target: Any = node.target
-    if not isinstance(target, Overload) or target._schema.is_mutable:
+    if not isinstance(node.target, Overload) or not isinstance(node.meta.get("val"), torch.Tensor):
         return False
-    is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
-    return is_tensor and torch.Tag.nondeterministic_seeded not in target.tags
+    target: Any = node.target
+    return not target._schema.is_mutable and torch.Tag.nondeterministic_seeded not in target.tags
 
 
 def _bytes(node: fx.Node) -> int:
