@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.node import map_arg
 
 from hidet.frontends.torch.attention import WHOLE
-from hidet.frontends.torch.operators.emitter import Overload
+from hidet.frontends.torch.operators.emitter import draws_numbers
 
 MAX_BYTES = 1 << 30
 """The limit of memory for computing a mask at compile time."""
@@ -73,10 +73,10 @@ def _is_constant(node: fx.Node) -> bool:
     """Return whether a node with constant operands is a constant tensor."""
     if node.op == "get_attr":
         return True
-    if not isinstance(node.target, Overload) or not isinstance(node.meta.get("val"), torch.Tensor):
-        return False
     target: Any = node.target
-    return not target._schema.is_mutable and torch.Tag.nondeterministic_seeded not in target.tags
+    schema: Any = getattr(target, "_schema", None)
+    is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
+    return is_tensor and schema and not schema.is_mutable and not draws_numbers(node)
 
 
 def _bytes(node: fx.Node) -> int:
