@@ -70,13 +70,13 @@ def _computing(node: fx.Node) -> Iterator[fx.Node]:
 
 
 def _is_constant(node: fx.Node) -> bool:
-    """Return whether a node with constant operands is a constant tensor."""
+    """Return whether a node with constant operands is a constant tensor, which ATen computes."""
     if node.op == "get_attr":
         return True
     target: Any = node.target
-    schema: Any = getattr(target, "_schema", None)
-    is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
-    return is_tensor and schema and not schema.is_mutable and not draws_numbers(node)
+    if getattr(target, "namespace", "") != "aten" or target._schema.is_mutable:
+        return False
+    return isinstance(node.meta.get("val"), torch.Tensor) and not draws_numbers(node)
 
 
 def _bytes(node: fx.Node) -> int:
