@@ -23,6 +23,7 @@ DIALECTS: dict[str, str] = {
 PASSES: dict[str, str] = {
     "raise-attention": "hidet.lowering.graph.raise_attention:RaiseAttentionPass",
     "group-heads": "hidet.lowering.graph.group_heads:GroupHeadsPass",
+    "merge-taps": "hidet.lowering.graph.merge_taps:MergeTapsPass",
     "decompose-graph": "hidet.lowering.graph.decompose_graph:DecomposeGraphPass",
     "write-in-place": "hidet.lowering.graph.write_in_place:WriteInPlacePass",
     "hoist-constants": "hidet.lowering.graph.hoist_constants:HoistConstantsPass",

@@ -144,6 +144,7 @@ class _Recognition:
         """Return the geometry of the view, None if it is not an im2col view."""
         shape = shape_of(self.load.source)
         forms = [self._form(index) for index in self.load.indices]
+        images, shape, forms = self._split_windows(images, shape, forms)
         axes = [self._axis(*each) for each in zip(forms, shape, strict=True)]
         if len(shape) - 2 not in SPATIAL:
             return None
@@ -156,6 +157,28 @@ class _Recognition:
         )
         matches = is_whole and self._loaded_indices(found) == forms
         return found if matches and self._is_padded(forms, known) else None
+
+    def _split_windows(
+        self, images: Window, shape: tuple[int, ...], forms: list[LinearForm]
+    ) -> tuple[Window, tuple[int, ...], list[LinearForm]]:
+        """Split the last dimension into positions and channels if it holds a window per position.
+
+        Windows may overlap, as `merge-taps` makes them: their stride is that of a dimension.
+        """
+        digits = digits_of(forms[-1], self.sizes) or ()
+        by_index = {digit.variable: (factor, digit) for factor, digit in digits}
+        if len(digits) != 2 or by_index.keys() != {self.row, self.column}:
+            return images, shape, forms
+        (step, position), (unit, channel) = by_index[self.row], by_index[self.column]
+        if unit != 1 or channel.weight != 1:
+            return images, shape, forms
+        where = self._digit(LinearForm.of(self.row), position.weight, position.extent)
+        inside = self._digit(LinearForm.of(self.column), 1, channel.extent)
+        return (
+            Window(images.buffer, images.offset, (*images.strides[:-1], step, 1)),
+            (*shape[:-1], position.extent, channel.extent),
+            [*forms[:-1], where, inside],
+        )
 
     def _form(self, index: SSAValue) -> LinearForm:
         """Return the form of an index, in terms of rows and columns of whole rows."""

@@ -14,6 +14,7 @@ from hidet.pass_options import PassOptions
 GRAPH = (
     "raise-attention",  # before its parts are decomposed
     "group-heads",  # raised attention too
+    "merge-taps",  # before convolutions of few channels are padded to four
     "decompose-graph",  # to a small set of operators for the passes below
     "write-in-place",  # while slices and concatenations are still operators
     "hoist-constants",  # before fusion with values that change in every call

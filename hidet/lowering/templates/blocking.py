@@ -258,7 +258,10 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
 def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
     """Yield depths and stages of a tile, not exceeding K."""
     line = DEPTH // problem.element_bytes
-    for depth in (line, 2 * line) if size <= SMALL_TILE else (line,):
+    depths = [line, 2 * line] if size <= SMALL_TILE else [line]
+    if problem.channels == line // 2:
+        depths.append(line // 2)  # the channels of a filter tap, which TMA can load
+    for depth in depths:
         for stages in STAGES:
             if stages <= max(STAGES[0], ceil_div(problem.k, depth) + 1):
                 yield depth, stages

@@ -84,6 +84,34 @@ def test_random_convolutions(check, choose, seed):
     )
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_channels(check, choose, seed):
+    """Taps of a row are channels of windows, whatever sizes, paddings and vertical steps."""
+    draw = random.Random(seed)
+    torch.manual_seed(seed)
+    depth, kernel = draw.randint(1, 4), [draw.randint(1, 4), draw.randint(2, 7)]
+    stride = [draw.randint(1, 3), draw.choice((2, 4))]
+    padding, dilation = [draw.randint(0, 3) for _ in range(2)], [draw.randint(1, 2), 1]
+    sizes = [draw.randint(8, 12) for _ in range(2)]
+    options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": 1}
+    x = torch.randn(draw.randint(1, 3), depth, *sizes).half()
+    w = torch.randn(draw.choice((8, 20)), depth, *kernel).half()
+    y = functional.conv2d(x.double(), w.double(), **options).relu()
+    graph = check(
+        conv2d(x, w, y.half(), options),
+        packed(x, w),
+        {"y": y},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        kernels=2 + (kernel[0] > 1),  # filters of one row are a matrix already
+        options=choose(draw.choice(CHOICES)),
+    )
+    taps = 4 * w.shape[2] * (kernel[1] + kernel[1] % 2)
+    assert 2 * y.numel() * taps in [
+        each.work.operations for each in graph.plan.kernels if each.work
+    ]
+
+
 @pytest.mark.parametrize(("depth", "copied"), [(64, 16), (8, 16), (4, 8), (3, 8)])
 def test_images_are_copied_in_vectors(depth, copied):
     """Channels of images go to shared memory by `cp.async`, with zeros around the image."""
@@ -128,8 +156,14 @@ NAME = "m64n32k16_f16_f32"
             {"stride": (2, 2), "padding": (0, 0), "dilation": (1, 1)},
             Blocking(NAME, 64, 32, 64, 1, 1, 2, cluster_rows=2),
         ),
+        (  # windows of four channels and eight taps, which overlap
+            (2, 3, 17, 30),
+            (32, 3, 7, 7),
+            {"stride": (2, 2), "padding": (3, 3), "dilation": (1, 1)},
+            Blocking(NAME, 64, 32, 32, 1, 1, 3),
+        ),
     ],
-    ids=["tiles over rows and images", "panels", "clusters"],
+    ids=["tiles over rows and images", "panels", "clusters", "few channels"],
 )
 def test_images_that_come_by_tma(check, choose, images, filters, options, choice):
     """Places and taps of all kinds, in tiles that end where no row and no image does."""
@@ -143,7 +177,7 @@ def test_images_that_come_by_tma(check, choose, images, filters, options, choice
         {"y": y},
         dtype=torch.float16,
         tolerance=4e-3,
-        kernels=1 + (w[0, 0].numel() > 1),
+        kernels=1 + (w[0, 0].numel() > 1) + (w.shape[1] < 4),
         options=choose(choice),
     )
     arguments = [argument for launch in graph.plan.forward for argument in launch.arguments]
