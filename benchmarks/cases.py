@@ -88,6 +88,7 @@ CASES = {
     "wide-mlp-16": Case(wide_mlp, lambda: torch.randn(16, 4096)),
     "wide-mlp-4096": Case(wide_mlp, lambda: torch.randn(4096, 4096)),
     "bert": Case(partial(Transformer, "BertConfig"), lambda: torch.randint(0, 30522, (1, 128))),
+    "bert-32": Case(partial(Transformer, "BertConfig"), lambda: torch.randint(0, 30522, (32, 512))),
     "llama": Case(
         partial(Transformer, "LlamaConfig", **LLAMA), lambda: torch.randint(0, 32000, (1, 512))
     ),
