@@ -32,7 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
-from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES, WORK
+from hidet.dialects.cuda.marks import CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
 from hidet.dialects.syntax import parse_body, print_body
 
 DYNAMIC = -1
@@ -193,23 +193,43 @@ class KernelOp(IRDLOperation):
         known = {name: IntegerAttr(n, i64) for name, n in numbers.items() if n is not None}
         self.attributes[WORK] = DictionaryAttr({**known, "kind": StringAttr(work.kind)})
 
+    @property
+    def launch_arguments(self) -> Sequence[int]:
+        """The number of the argument of launches that each argument is, or is made of."""
+        numbers = self.attributes.get(LAUNCH_ARGUMENTS)
+        if not isinstance(numbers, DenseArrayBase):
+            return range(len(self.arguments))
+        return cast("DenseArrayBase[IntegerType]", numbers).get_values()
+
+    @launch_arguments.setter
+    def launch_arguments(self, numbers: Sequence[int]) -> None:
+        self.attributes[LAUNCH_ARGUMENTS] = DenseArrayBase.from_list(i64, tuple(numbers))
+
     def is_readonly(self, argument: int) -> bool:
         """Return whether an argument is only read."""
         return self.is_marked(READONLY, argument)
 
     def is_marked(self, mark: str, argument: int) -> bool:
         """Return whether an argument has a mark."""
-        return self.arg_attrs is not None and mark in self.arg_attrs.data[argument].data
+        return self.argument_attribute(mark, argument) is not None
 
     def mark_arguments(self, mark: str, flags: Sequence[bool]) -> None:
         """Set or remove a mark of each argument."""
-        before = self.arg_attrs or [DictionaryAttr({})] * len(self.arguments)
-        marked: list[DictionaryAttr] = []
-        for flag, attributes in zip(flags, before, strict=True):
-            own = {name: value for name, value in attributes.data.items() if name != mark}
-            marked.append(DictionaryAttr({**own, mark: UnitAttr()} if flag else own))
-        if self.arg_attrs is not None or any(flags):
-            self.arg_attrs = ArrayAttr(marked)
+        for number, flag in enumerate(flags):
+            self.set_argument_attribute(mark, number, UnitAttr() if flag else None)
+
+    def argument_attribute(self, name: str, argument: int) -> Attribute | None:
+        """Return an attribute of an argument."""
+        return None if self.arg_attrs is None else self.arg_attrs.data[argument].data.get(name)
+
+    def set_argument_attribute(self, name: str, argument: int, value: Attribute | None) -> None:
+        """Set or remove an attribute of an argument."""
+        if value is None and not self.is_marked(name, argument):
+            return
+        attributes = list(self.arg_attrs or [DictionaryAttr({})] * len(self.arguments))
+        own = {key: other for key, other in attributes[argument].data.items() if key != name}
+        attributes[argument] = DictionaryAttr(own if value is None else {**own, name: value})
+        self.arg_attrs = ArrayAttr(attributes)
 
     def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
         """Append an argument with the attributes of another one."""
