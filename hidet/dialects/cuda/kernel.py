@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -32,7 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
-from hidet.dialects.cuda.marks import CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
+from hidet.dialects.cuda.marks import BINARY, CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
 from hidet.dialects.syntax import parse_body, print_body
 
 DYNAMIC = -1
@@ -52,7 +52,8 @@ class KernelOp(IRDLOperation):
 
     Grid and block have one to three extents; those that every launch specifies are `?`, as in
     `grid(?, 4)`, and `limits` has their maxima if less than those of CUDA. Arguments are memrefs in
-    global memory or scalars; read-only ones carry `{cuda.readonly}`.
+    global memory or scalars; read-only ones carry `{cuda.readonly}`. A compiled kernel has the key
+    of its binary (`cuda.binary`) instead of a body.
     """
 
     name = "cuda.kernel"
@@ -176,6 +177,21 @@ class KernelOp(IRDLOperation):
         self.attributes[SHARED_BYTES] = IntegerAttr(size, i64)
 
     @property
+    def binary(self) -> str | None:
+        """The key in the cache of the binary of a compiled kernel."""
+        key = self.attributes.get(BINARY)
+        return key.data if isinstance(key, StringAttr) else None
+
+    def replace_body(self, key: str) -> None:
+        """Replace the body by the key of the kernel's binary."""
+        old = self.detach_region(self.body).block
+        new = Block(arg_types=[argument.type for argument in old.args])
+        for argument, like in zip(new.args, old.args, strict=True):
+            argument.name_hint = like.name_hint
+        self.add_region(Region(new))
+        self.attributes[BINARY] = StringAttr(key)
+
+    @property
     def work(self) -> Work | None:
         """The operations and the minimum memory traffic of a launch; None if unknown."""
         work = self.attributes.get(WORK)
@@ -268,6 +284,8 @@ class KernelOp(IRDLOperation):
             raise VerifyException(
                 f"{len(self.limits)} limits for {self.dynamic_extents} dynamic extents"
             )
+        if self.binary is not None and self.body.block.ops:
+            raise VerifyException(f"a body next to the binary '{self.binary}'")
         if self.arg_attrs is not None and len(self.arg_attrs) != len(self.arguments):
             raise VerifyException(
                 f"{len(self.arg_attrs)} argument attributes for {len(self.arguments)} arguments"

@@ -43,6 +43,9 @@ MAP = "cuda.map"
 """Dictionary, of a kernel argument that is a tensor map: `offset` and `strides` of the
 `cuda.tensor_map` that launches pass, if it has any."""
 
+BINARY = "cuda.binary"
+"""String, of a kernel that has been printed: the key of its binary in the cache. It has no body."""
+
 SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of its dynamic shared memory."""
 
