@@ -74,6 +74,7 @@ def lower_kernels(
     """
     if len(kernels_of(module)) < MIN_KERNELS:
         return False
+    report.workers = workers.count
     try:
         with report.stage(LOWER_KERNELS):
             headers = _lower_all(module, workers, options, toolchain, builds, report)

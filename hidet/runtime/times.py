@@ -22,12 +22,14 @@ class CompileTimes:
         passes: name and seconds of each pass in this process, in order.
         kernel_steps: name and seconds of each step of the stage `lower kernels`, summed over the
             worker processes, which run in parallel.
+        workers: the number of these processes.
     """
 
     cached: bool = False
     stages: dict[str, float] = field(default_factory=dict[str, float])
     passes: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
     kernel_steps: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    workers: int = 0
 
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
@@ -55,7 +57,8 @@ class CompileTimes:
         steps = {"passes": self.passes, LOWER_KERNELS: self.kernel_steps}
         rows: list[tuple[str, float]] = []
         for name, seconds in self.stages.items():
-            rows.append((name, seconds))
+            is_parallel = name == LOWER_KERNELS
+            rows.append((f"{name} ({self.workers} workers)" if is_parallel else name, seconds))
             rows.extend((f"  {step}", time) for step, time in steps.get(name, ()))
         rows.append(("total (cached)" if self.cached else "total", self.total))
         width = max(len(name) for name, _ in rows)

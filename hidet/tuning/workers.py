@@ -124,10 +124,14 @@ class WorkerPool(ExitStack):
         module: the module that they run.
         count: the number of workers.
         time_limit: the time limit of a request in seconds.
+
+    Attributes:
+        count: the number of workers.
     """
 
     def __init__(self, module: str, count: int, time_limit: float) -> None:
         super().__init__()
+        self.count = count
         self._workers = [Worker(module, time_limit) for _ in range(count)]
         for worker in self._workers:
             self.callback(worker.close)
