@@ -172,6 +172,26 @@ def compile_text(tmp_path):
     return run
 
 
+def test_text():
+    """Requests keep what custom forms of operations drop, or cannot parse with locations."""
+    module = Parser(
+        make_context(),
+        """
+        %i = arith.constant 0 : index
+        %p = "arith.cmpi"(%i, %i) <{predicate = 0 : i64}> {mark} : (index, index) -> i1
+        scf.while () : () -> () {
+          scf.condition(%p)
+        } do {
+          scf.yield loc("model.py":3:0)
+        }
+        """,
+    ).parse_module()
+    parsed = Parser(make_context(), located_text(module)).parse_module()
+    assert parsed.is_structurally_equivalent(module)
+    assert "mark" in located_text(parsed)
+    assert 'loc("model.py":3:0)' in located_text(parsed)
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_equal_to_serial(compile_text, programs, name):
     """Sources, locations in them included, and plans are equal."""

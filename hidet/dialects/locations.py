@@ -44,9 +44,9 @@ def lines_of(location: Attribute) -> list[str]:
 
 
 def located_text(op: Operation) -> str:
-    """Return the text of an op with locations."""
+    """Return the text of an op with locations, in the generic form, which has all attributes."""
     stream = StringIO()
-    Printer(stream=stream, print_debuginfo=True).print_op(op)
+    Printer(stream=stream, print_generic_format=True, print_debuginfo=True).print_op(op)
     return stream.getvalue()
 
 

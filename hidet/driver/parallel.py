@@ -25,8 +25,9 @@ WORKER = "hidet.driver.kernel_worker"
 LOWER_SECONDS = 120.0
 """The time limit of a kernel, after which the program is lowered in this process."""
 
-MIN_WORKERS, MAX_WORKERS = 4, 16
-"""With fewer cores, compilers need all of them; more workers have less than one kernel each."""
+MIN_WORKERS, MAX_WORKERS = 4, 8
+"""With fewer cores, compilers need all of them. More workers hardly end earlier: compilers, which
+take ten times as long, are busy with the first kernels by then."""
 
 MIN_OPERATORS, MIN_KERNELS = 24, 8
 """The size of a program, before and after fusion, from which workers pay for their start-up."""
