@@ -49,16 +49,24 @@ class Worker:
         self._printed: IO[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the process unless it is running."""
+        """Start the process unless it is running.
+
+        Raises:
+            WorkerCrash: it cannot be started.
+        """
         if self._process is None:
-            self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has ended
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._printed,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )
+            try:
+                self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has ended
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", self._module],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._printed,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                )
+            except OSError as error:
+                self.close()
+                raise WorkerCrash(f"its process cannot be started: {error}") from error
         return self._process
 
     def ask(self, request: Message) -> Message:
@@ -139,7 +147,10 @@ class WorkerPool(ExitStack):
     def start(self) -> None:
         """Start all workers, rather than at their first requests."""
         for worker in self._workers:
-            worker.start()
+            try:
+                worker.start()
+            except WorkerCrash:
+                return  # the first request tries again, and reports it
 
     def ask_all(self, requests: Sequence[Message]) -> list[Message | WorkerError]:
         """Return the replies to requests, or errors."""

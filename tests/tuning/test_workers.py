@@ -82,6 +82,15 @@ def test_module_that_does_not_start():
     worker.close()
 
 
+def test_process_that_cannot_be_started(module, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with WorkerPool(module, 2, time_limit=60) as pool:
+        pool.start()
+        (reply,) = pool.ask_all([double(1)])
+    assert isinstance(reply, WorkerCrash)
+    assert str(reply).startswith("its process cannot be started")
+
+
 def test_pool(module):
     """Replies come in the order of the requests, failures among them."""
     with WorkerPool(module, 3, time_limit=60) as pool:
