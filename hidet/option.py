@@ -161,7 +161,12 @@ OPTIONS: dict[str, Option] = {
             4 << 30,
             "the size limit of the cache in bytes; the least recently used entries are evicted",
         ),
-        Option("num_workers", _POSITIVE, _default_workers, "the number of parallel compilers"),
+        Option(
+            "num_workers",
+            _POSITIVE,
+            _default_workers,
+            "the number of parallel compilers, and of processes that lower kernels",
+        ),
         Option(
             "compile_time_limit",
             _POSITIVE,

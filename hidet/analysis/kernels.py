@@ -3,7 +3,7 @@
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from hidet.dialects.cuda import GridDependencyWaitOp, KernelOp
+from hidet.dialects.cuda import KernelOp
 from hidet.dialects.walking import parent_of_type
 from hidet.errors import ScheduleError
 
@@ -11,11 +11,6 @@ from hidet.errors import ScheduleError
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
     """Return the kernels of a module, in program order."""
     return [op for op in module.ops if isinstance(op, KernelOp)]
-
-
-def waits_for_launches(kernel: KernelOp) -> bool:
-    """Return whether a kernel itself waits for preceding launches (griddepcontrol.wait)."""
-    return any(isinstance(op, GridDependencyWaitOp) for op in kernel.body.walk())
 
 
 def kernel_of(op: Operation) -> KernelOp:

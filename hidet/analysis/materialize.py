@@ -55,19 +55,12 @@ class Materializer:
     # Scopes.
 
     @contextmanager
-    def scope(self, *, isolated: bool = False) -> Generator[None]:
-        """Open a scope, which drops its values at the end; an isolated one hides outer values."""
-        outer = self._values
-        if isolated:
-            self._values = {}
+    def scope(self) -> Generator[None]:
+        """Open a scope, which drops its values at the end."""
         self._scopes.append([])
         yield
-        if isolated:
-            self._scopes.pop()
-            self._values = outer
-        else:
-            for form in self._scopes.pop():
-                del self._values[form]
+        for form in self._scopes.pop():
+            del self._values[form]
 
     def lookup(self, form: LinearForm) -> SSAValue | None:
         """Return the value of a form if one is in scope."""

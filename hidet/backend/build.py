@@ -3,10 +3,12 @@
 import atexit
 import gc
 import os
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from tqdm import tqdm
 
@@ -36,9 +38,6 @@ def build_kernels(
 ) -> dict[str, Path]:
     """Build source files of kernels; return the path of each binary.
 
-    Equal sources are built once. The entry of a binary in the cache also has the source, and as
-    metadata the compiler's log and report.
-
     Args:
         sources: the source of each file, by a name for messages, usually that of its kernel.
         toolchain: the compiler.
@@ -48,28 +47,130 @@ def build_kernels(
         progress: whether to show a progress bar; None: on a terminal.
         time_limit: the time limit of each compiler in seconds.
 
+    Raises: see `KernelBuilds`.
+    """
+    with KernelBuilds(
+        toolchain, cache, workers=workers, progress=progress, time_limit=time_limit
+    ) as builds:
+        for name, source in sources.items():
+            builds.submit(name, source, (symbols or {}).get(name))
+        return builds.wait()
+
+
+class KernelBuilds:
+    """Builds source files of kernels in parallel, as they arrive; a context manager.
+
+    Equal sources are built once. The entry of a binary in the cache also has the source, and as
+    metadata the compiler's log and report. After an error of a build, no further compilers are
+    started; running ones complete, and their binaries are cached. Any other exception in the
+    context kills them.
+
+    Args: see `build_kernels`.
+
+    Attributes:
+        keys: the key of each file in the cache, by name.
+
     Raises:
         CompilerNotFoundError: there is no compiler, whose version is part of all keys.
-        CompilationError: the compiler failed, took too long, or wrote an invalid binary; the error
-            names the kernel. No further compilers are started.
-        CacheError: the binaries cannot be stored.
     """
-    fingerprint = toolchain.fingerprint()
-    keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
-    names = {key: name for name, key in reversed(keys.items())}  # the first name of each key
-    binaries: dict[str, Path] = {}
-    jobs: dict[str, Callable[[], Path]] = {}
-    processes = Processes(time_limit)
-    for name, key in keys.items():
-        if names[key] != name:
-            continue
-        job = _Job(name, sources[name], key, (symbols or {}).get(name), toolchain, cache, processes)
-        if (binary := find_binary(cache, key, toolchain, job.symbol)) is not None:
-            binaries[key] = binary
-        else:
-            jobs[key] = job.build
-    binaries.update(_run_all(jobs, workers, progress, processes))
-    return {name: binaries[key] for name, key in keys.items()}
+
+    def __init__(
+        self,
+        toolchain: Toolchain,
+        cache: ArtifactCache,
+        *,
+        workers: int | None = None,
+        progress: bool | None = None,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        self._toolchain = toolchain
+        self._cache = cache
+        self._fingerprint = toolchain.fingerprint()
+        self._progress = progress
+        self._processes = Processes(time_limit)
+        self._pool = ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)))
+        self._bar: ProgressBar | None = None
+        self.keys: dict[str, str] = {}
+        self._binaries: dict[str, Path] = {}
+        self._running: dict[Future[Path], str] = {}
+        self._error: HidetError | None = None
+
+    def submit(self, name: str, source: str, symbol: str | None = None) -> str:
+        """Start to build a source file, or find it in the cache; return its key.
+
+        Args:
+            name: a name for messages, usually that of its kernel.
+            source: the source.
+            symbol: the function that the binary must define.
+
+        Raises: see `wait`, for files that were submitted before.
+        """
+        self._collect(future for future in tuple(self._running) if future.done())
+        key = artifact_key(source, self._fingerprint)
+        is_new = key not in self.keys.values()
+        self.keys[name] = key
+        if is_new:
+            job = _Job(name, source, key, symbol, self._toolchain, self._cache, self._processes)
+            if (binary := find_binary(self._cache, key, self._toolchain, symbol)) is not None:
+                self._binaries[key] = binary
+            else:
+                self._running[self._pool.submit(job.build)] = key
+                self._extend_bar()
+        return key
+
+    def wait(self) -> dict[str, Path]:
+        """Wait for all builds; return the path of each binary, by name.
+
+        Raises:
+            CompilationError: the compiler failed, took too long, or wrote an invalid binary; the
+                error names the kernel.
+            CacheError: the binaries cannot be stored.
+        """
+        self._collect(as_completed(tuple(self._running)))
+        return {name: self._binaries[key] for name, key in self.keys.items()}
+
+    def _collect(self, done: Iterable[Future[Path]]) -> None:
+        """Record completed builds."""
+        try:
+            for future in done:
+                self._binaries[self._running.pop(future)] = future.result()
+                if self._bar is not None:
+                    self._bar.update()
+        except HidetError as error:
+            self._error = error
+            raise
+
+    def _extend_bar(self) -> None:
+        """Show that there is one more file to build."""
+        if self._bar is None:
+            self._bar = ProgressBar(
+                total=0,
+                desc="Compiling",
+                unit="kernel",
+                leave=False,
+                disable=None if self._progress is None else not self._progress,
+            )
+        self._bar.total += 1
+        self._bar.refresh()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and error is not self._error:
+            self._processes.end()
+        if isinstance(error, KeyboardInterrupt):
+            # Usually the process exits next. The final garbage collection would take a second, as
+            # torch's compiler creates half a million objects.
+            atexit.register(gc.freeze)
+        self._pool.shutdown(cancel_futures=True)
+        if self._bar is not None:
+            self._bar.close()
 
 
 def find_binary(
@@ -93,44 +194,6 @@ def find_binary(
 
 PROGRESS = {"auto": None, "on": True, "off": False}
 """Whether bars are shown, by value of the option `progress`; None: on a terminal only."""
-
-
-def _run_all(
-    jobs: Mapping[str, Callable[[], Path]],
-    workers: int | None,
-    progress: bool | None,
-    processes: Processes,
-) -> dict[str, Path]:
-    """Run jobs in parallel with a progress bar; after an error, no further ones are started."""
-    if not jobs:
-        return {}
-    bar = ProgressBar(
-        total=len(jobs),
-        desc="Compiling",
-        unit="kernel",
-        leave=False,
-        disable=None if progress is None else not progress,
-    )
-    pool = ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)))
-    results: dict[str, Path] = {}
-    try:
-        futures = {pool.submit(job): key for key, job in jobs.items()}
-        for future in as_completed(futures):
-            results[futures[future]] = future.result()
-            bar.update()
-    except HidetError:
-        raise  # running jobs complete, and are cached
-    except BaseException as error:
-        processes.end()
-        if isinstance(error, KeyboardInterrupt):
-            # Usually the process exits next. The final garbage collection would take a second, as
-            # torch's compiler creates half a million objects.
-            atexit.register(gc.freeze)
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-        bar.close()
-    return results
 
 
 def _binary_name(toolchain: Toolchain) -> str:

@@ -9,6 +9,7 @@
 - `compilation`: the stages of a cold start;
 - `tuning`, `candidates`: the tuner as a pass, and the builder of its candidates;
 - `passes`: runs the pipeline, with times, dumps and located errors;
+- `parallel`, `kernel_worker`: the passes on single kernels in worker processes;
 - `dump`: `HIDET_DUMP`;
 - `script`: script functions, which run on the host and launch kernels: `script_arguments` checks
   arguments, `host_code` translates host IR to Python, which calls `kernel_launch`.

@@ -68,7 +68,7 @@ class CandidateBuilder(ExitStack):
             {"program": text, "config": config, "arch": str(self._arch), "number": number}
             for number, (text, config) in enumerate(candidates)
         ]
-        replies = self._pool.ask_all(requests, lambda: None)
+        replies = self._pool.ask_all(requests)
         lowered = {
             number: Lowered(Plan.from_json(reply["plan"]), reply["source"])
             for number, reply in enumerate(replies)

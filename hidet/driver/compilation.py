@@ -1,19 +1,23 @@
 """The stages of a compilation: from a program to a plan and binaries."""
 
+from contextlib import nullcontext
+from functools import partial
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
-from hidet.backend.build import PROGRESS, build_kernels
-from hidet.backend.cache import Store, artifact_key
+from hidet.backend.build import PROGRESS, KernelBuilds
+from hidet.backend.cache import Store
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
 from hidet.context import make_context
 from hidet.driver.dump import Dump
 from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
-from hidet.driver.passes import lower
+from hidet.driver.parallel import kernel_workers, lower_kernels
+from hidet.driver.passes import Lowering
 from hidet.driver.programs import Program
 from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
@@ -48,38 +52,67 @@ def compile_program(
     Raises: see `hidet.driver.compile_graph`.
     """
     dump = Dump(options.dump_dir, key)
-    with report.stage("passes"):
-        settings = options.for_passes(str(arch))
+    settings = options.for_passes(str(arch))
+    tuner = make_tuner(toolchain, arch, store, options, device)
+    again = partial(_parse, text)
+    lowering = Lowering(module, dump, report, again=again, verify=settings.verify)
+    with KernelBuilds(
+        toolchain,
+        store.kernels,
+        workers=options.num_workers,
+        progress=PROGRESS[options.progress],
+        time_limit=options.compile_time_limit,
+    ) as builds:
+        with kernel_workers(module, options) or nullcontext() as workers:
+            with report.stage("passes"):
+                if workers is not None and not tuner.has_work:
+                    workers.start()  # they are ready when the program is scheduled
+                lowering.run(with_tuner(passes_of("schedule-pipeline", settings), tuner))
+            is_lowered = workers is not None and lower_kernels(
+                module, workers, settings, toolchain, builds, report
+            )
+        with report.stage("passes"):
+            of_kernels = passes_of("lowering-pipeline", settings)
+            (lowering.have_run if is_lowered else lowering.run)(of_kernels)
+            lowering.run(passes_of("host-pipeline", settings))
+        if not is_lowered:
+            build_printed(module, arch, toolchain, builds, report, dump)
+        with report.stage("plan"):
+            plan = extract_plan(module, target=toolchain.target)
+        with report.stage("build"):
+            paths = builds.wait()
+    if options.dump_dir is not None:
+        dump.plan(plan.to_json())
+        dump.logs(store, builds.keys)
+    return Program(plan, {builds.keys[symbol]: path for symbol, path in paths.items()})
 
-        def again() -> ModuleOp:
-            return Parser(make_context(), text).parse_module()
 
-        tuner = make_tuner(toolchain, arch, store, options, device)
-        passes = with_tuner(passes_of("hidet-pipeline", settings), tuner)
-        lower(module, passes, dump, report, again=again, verify=settings.verify)
+def _parse(text: str) -> ModuleOp:
+    return Parser(make_context(), text).parse_module()
+
+
+def build_printed(
+    module: ModuleOp,
+    arch: Arch,
+    toolchain: Toolchain,
+    builds: KernelBuilds,
+    report: CompileTimes,
+    dump: Dump,
+) -> None:
+    """Print the kernels of a lowered program, and replace their bodies by binaries."""
+    kernels = kernels_of(module)
     with report.stage("print"):
-        for kernel in kernels_of(module):
+        for kernel in kernels:
             check_architecture(kernel, arch)
         sources = print_sources(module)
         dump.kernels(sources)
     with report.stage("build"):
-        paths = build_kernels(
-            sources,
-            toolchain,
-            store.kernels,
-            symbols={symbol: toolchain.symbol(symbol) for symbol in sources},
-            workers=options.num_workers,
-            progress=PROGRESS[options.progress],
-            time_limit=options.compile_time_limit,
-        )
-    with report.stage("plan"):
-        fingerprint = toolchain.fingerprint()
-        keys = {symbol: artifact_key(source, fingerprint) for symbol, source in sources.items()}
-        plan = extract_plan(module, target=toolchain.target, artifact_keys=keys)
-    if options.dump_dir is not None:
-        dump.plan(plan.to_json())
-        dump.logs(store, keys)
-    return Program(plan, {keys[symbol]: path for symbol, path in paths.items()})
+        for kernel in kernels:
+            symbol = kernel.sym_name.data
+            if symbol in sources:
+                kernel.replace_body(
+                    builds.submit(symbol, sources[symbol], toolchain.symbol(symbol))
+                )
 
 
 def print_sources(module: ModuleOp) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Extracts the plan of a program from its host functions, after `plan-memory`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -28,27 +28,26 @@ from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorMap
 from hidet.runtime.specs import Scalar, TensorSpec
 
 
-def extract_plan(module: ModuleOp, *, target: str, artifact_keys: Mapping[str, str]) -> Plan:
+def extract_plan(module: ModuleOp, *, target: str) -> Plan:
     """Extract the plan of a lowered program.
 
     Args:
-        module: kernels, `@forward`, and possibly `@prepare`.
+        module: compiled kernels, `@forward`, and possibly `@prepare`.
         target: "cpu" or an architecture of GPUs.
-        artifact_keys: the key in the cache of the binary of each kernel, by its symbol.
 
     Raises:
-        LegalityError: the host functions are not in the form that `plan-memory` produces.
+        LegalityError: the host functions are not in the form that `plan-memory` produces, or a
+            kernel has no binary.
         UnsupportedDtypeError: torch does not have the element type of an input or output.
     """
-    return _Extraction(module, artifact_keys).run(target)
+    return _Extraction(module).run(target)
 
 
 class _Extraction:
     """The extraction of one plan."""
 
-    def __init__(self, module: ModuleOp, artifact_keys: Mapping[str, str]) -> None:
+    def __init__(self, module: ModuleOp) -> None:
         self.symbols = SymbolTable(module)
-        self.artifact_keys = artifact_keys
         self.kernels: list[Kernel] = []
         self.numbers: dict[str, int] = {}
         self.constants: dict[str, TensorSpec] = {}
@@ -131,13 +130,15 @@ class _Extraction:
 
     def _kernel_number(self, kernel: KernelOp) -> int:
         """Return the position of a kernel in the plan, which is added at its first use."""
-        symbol = kernel.sym_name.data
+        symbol, key = kernel.sym_name.data, kernel.binary
+        if key is None:
+            raise LegalityError(f"a launch names @{symbol}, which has not been compiled")
         if symbol not in self.numbers:
             self.numbers[symbol] = len(self.kernels)
             self.kernels.append(
                 Kernel(
                     symbol=symbol_of(symbol),
-                    artifact_key=self.artifact_keys[symbol],
+                    artifact_key=key,
                     grid=kernel.grid_dims,
                     block=kernel.block_dims,
                     cluster=kernel.cluster,

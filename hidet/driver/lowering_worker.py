@@ -44,12 +44,10 @@ def lower(request: Message) -> Message:
     kernels = kernels_of(module)
     for kernel in kernels:
         check_architecture(kernel, arch)
-    plan = extract_plan(
-        module,
-        target=arch.name,
-        artifact_keys={kernel.sym_name.data: "" for kernel in kernels},
-    )
-    return {"source": print_kernels(kernels), "plan": plan.to_json()}
+    source = print_kernels(kernels)
+    for kernel in kernels:
+        kernel.replace_body("")
+    return {"source": source, "plan": extract_plan(module, target=arch.name).to_json()}
 
 
 def _rename(module: ModuleOp, number: int) -> None:

@@ -33,7 +33,7 @@ from hidet.driver.host_code import (
 )
 from hidet.driver.kernel_launch import Launcher, load_kernel
 from hidet.driver.options import CompileOptions
-from hidet.driver.passes import lower
+from hidet.driver.passes import Lowering
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
 from hidet.driver.script_keys import key_of
 from hidet.driver.target import find_toolchain
@@ -96,7 +96,7 @@ class CompiledModule:
         self._final = ir_module.clone()
         options = settings.for_passes()
         passes = passes_of("script-pipeline", options)
-        lower(self._final, passes, dump, times, again=ir_module.clone, verify=options.verify)
+        Lowering(self._final, dump, times, again=ir_module.clone, verify=options.verify).run(passes)
         scripted = [kernel.op for kernel in ir_module.kernels]
         kernels = LoadedKernels(self._final, scripted, dump)
         if settings.dump_dir is not None:

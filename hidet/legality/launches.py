@@ -5,8 +5,9 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, TensorType
 from xdsl.ir import Attribute
 
-from hidet.analysis.kernels import kernels_of, waits_for_launches
+from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import LaunchOp, TensorMapType
+from hidet.dialects.cuda.marks import LAUNCH_ARGUMENTS, OVERLAPS
 from hidet.legality.report import illegal
 
 
@@ -14,8 +15,9 @@ def check_launches(module: ModuleOp) -> None:
     """Check the number, element types and sizes of the arguments of launches.
 
     Shapes may differ: `flatten-memrefs` only changes the kernel. A tensor may be passed for a
-    tensor map until `pass-tensor-maps`; a map must have the same type. Only kernels with explicit
-    waits are launched programmatically.
+    tensor map until `pass-tensor-maps`, which may be of a part of it if `hoist-tensor-maps` made
+    the map an argument; a map must have the same type. Only kernels that wait are launched
+    programmatically.
     """
     kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
     for op in module.walk():
@@ -25,17 +27,21 @@ def check_launches(module: ModuleOp) -> None:
         if name not in kernels:
             raise illegal(op, f"there is no kernel @{name}")
         given = [value.type for value in (*op.passed, *op.results_)]
-        taken = [argument.type for argument in kernels[name].arguments]
-        dynamic = kernels[name].dynamic_extents
+        kernel = kernels[name]
+        dynamic = kernel.dynamic_extents
         if len(op.extents) != dynamic:
             raise illegal(op, f"{len(op.extents)} extents for @{name}, which leaves {dynamic} open")
-        if len(given) != len(taken):
-            raise illegal(op, f"{len(given)} arguments for @{name}, which takes {len(taken)}")
-        for number, kinds in enumerate(zip(given, taken, strict=True)):
-            mine, its = _contents(*kinds)
+        is_hoisted = LAUNCH_ARGUMENTS in kernel.attributes
+        if len(given) != len(kernel.arguments) and not is_hoisted:
+            count = len(kernel.arguments)
+            raise illegal(op, f"{len(given)} arguments for @{name}, which takes {count}")
+        for number, argument in zip(kernel.launch_arguments, kernel.arguments, strict=True):
+            if is_hoisted and isinstance(argument.type, TensorMapType):
+                continue
+            mine, its = _contents(given[number], argument.type)
             if its not in (mine, f"? x {mine.partition(' x ')[2]}"):
                 raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
-        if op.programmatic is not None and not waits_for_launches(kernels[name]):
+        if op.programmatic is not None and OVERLAPS not in kernel.attributes:
             raise illegal(op, f"a programmatic launch of @{name}, which waits for no other one")
 
 

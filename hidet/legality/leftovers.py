@@ -68,7 +68,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         **_SCALARS,
         **_MEMORY,
         **_forever("cuda"),
-        "cuda.tensor_map": Lifetime(until="pass-tensor-maps"),
+        "cuda.tensor_map": Lifetime(until="hoist-tensor-maps"),
         **dict.fromkeys(
             ("compute.grid", "compute.reduce", "compute.sink", "compute.yield"),
             Lifetime(until="inline-compute"),

@@ -29,8 +29,12 @@ COMPUTE = (
     "fuse-into-kernels",  # takes whole fusions of `fuse`
 )
 
-TASK = (
+SCHEDULE = (
     "schedule",  # kernels are written against views
+    "mark-constants",  # the last pass on the whole program before kernels are lowered one by one
+)
+
+TASK = (
     "map-tensor-cores",  # while operands are still tile copies
     "map-copies",  # uses tile layouts
     "prefetch-operands",  # while an epilogue is one copy with the accumulator's map
@@ -61,6 +65,11 @@ CUDA = (
     "form-expressions",  # last: later changes would invalidate its decisions
 )
 
+ENTRY = (
+    "hoist-tensor-maps",  # all tensor maps are there
+    "insert-waits",  # memory accesses are final; tensor maps are arguments
+)
+
 SCRIPT = (
     "map-tensor-cores",
     "map-copies",  # where the script leaves the map open
@@ -72,18 +81,25 @@ SCRIPT = (
 HOST = (
     "plan-memory",  # launches are final
     "pass-tensor-maps",  # needs the buffers
-    "overlap-launches",  # kernels are final
+    "overlap-launches",  # launches are final
 )
+
+LOWERING = (*TASK, *CUDA, *ENTRY)
+"""The passes that see one kernel at a time, so that worker processes can run them. `HOST` does not
+see the bodies of kernels."""
 
 PIPELINES: dict[str, tuple[str, ...]] = {
     "graph-pipeline": GRAPH,
     "compute-pipeline": COMPUTE,
-    "task-pipeline": TASK,
+    "task-pipeline": (*SCHEDULE, *TASK),
     "cuda-pipeline": CUDA,
-    "kernels-pipeline": (*TASK, *CUDA, *HOST),
+    "kernels-pipeline": (*SCHEDULE, *LOWERING, *HOST),
+    "schedule-pipeline": (*GRAPH, *COMPUTE, *SCHEDULE),
+    "lowering-pipeline": LOWERING,
+    "host-pipeline": HOST,
     "script-to-cuda": SCRIPT,
     "script-pipeline": (*SCRIPT, *CUDA),
-    "hidet-pipeline": (*GRAPH, *COMPUTE, *TASK, *CUDA, *HOST),
+    "hidet-pipeline": (*GRAPH, *COMPUTE, *SCHEDULE, *LOWERING, *HOST),
 }
 """The passes of each pipeline by name, in order."""
 
@@ -162,6 +178,15 @@ TaskPipeline = _pass(
 CudaPipeline = _pass("cuda-pipeline", "From kernels of one thread to what the printer prints.")
 KernelsPipeline = _pass(
     "kernels-pipeline", "From fusions to what the printer and the runtime take."
+)
+SchedulePipeline = _pass(
+    "schedule-pipeline", "From the graph dialect to kernels on views: the passes on whole programs."
+)
+LoweringPipeline = _pass(
+    "lowering-pipeline", "From kernels on views to what the printer takes: one kernel at a time."
+)
+HostPipeline = _pass(
+    "host-pipeline", "From launches on tensors to what the runtime takes: the passes on launches."
 )
 ScriptToCuda = _pass(
     "script-to-cuda",

@@ -11,8 +11,8 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from queue import SimpleQueue
 from typing import IO, Any
@@ -27,7 +27,11 @@ TAIL = 300
 
 
 class WorkerError(Exception):
-    """A request failed, or the worker died."""
+    """A request failed."""
+
+
+class WorkerCrash(WorkerError):
+    """The worker died, or did not answer in time."""
 
 
 class Worker:
@@ -45,16 +49,24 @@ class Worker:
         self._printed: IO[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Start the process unless it is running."""
+        """Start the process unless it is running.
+
+        Raises:
+            WorkerCrash: it cannot be started.
+        """
         if self._process is None:
-            self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has ended
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", self._module],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._printed,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )
+            try:
+                self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - until the process has ended
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", self._module],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=self._printed,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                )
+            except OSError as error:
+                self.close()
+                raise WorkerCrash(f"its process cannot be started: {error}") from error
         return self._process
 
     def ask(self, request: Message) -> Message:
@@ -62,6 +74,7 @@ class Worker:
 
         Raises:
             WorkerError: it failed. The next request starts a new process.
+            WorkerCrash: the process did not answer.
         """
         process = self.start()
         assert process.stdin is not None
@@ -69,21 +82,29 @@ class Worker:
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-            if not select.select([process.stdout], [], [], self._time_limit)[0]:
-                raise WorkerError(f"it did not end within {self._time_limit:g} seconds")
+            poll = select.poll()
+            poll.register(process.stdout, select.POLLIN)
+            if not poll.poll(self._time_limit * 1e3):
+                raise WorkerCrash(f"it did not end within {self._time_limit:g} seconds")
             line = process.stdout.readline()
             if not line.endswith(b"\n"):
-                raise WorkerError(self._death(process))
+                raise WorkerCrash(self._death(process))
             reply = json.loads(line)
             if "error" in reply:
                 raise WorkerError(reply["error"])
         except OSError as error:
             self.close()
-            raise WorkerError(f"its process cannot be reached: {error}") from error
+            raise WorkerCrash(f"its process cannot be reached: {error}") from error
         except BaseException:
             self.close()
             raise
         return reply
+
+    def kill(self) -> None:
+        """Kill the process while another thread may wait for its reply."""
+        process = self._process
+        if process is not None:
+            process.kill()
 
     def close(self) -> None:
         """End the process."""
@@ -111,18 +132,36 @@ class WorkerPool(ExitStack):
         module: the module that they run.
         count: the number of workers.
         time_limit: the time limit of a request in seconds.
+
+    Attributes:
+        count: the number of workers.
     """
 
     def __init__(self, module: str, count: int, time_limit: float) -> None:
         super().__init__()
+        self.count = count
         self._workers = [Worker(module, time_limit) for _ in range(count)]
         for worker in self._workers:
             self.callback(worker.close)
 
-    def ask_all(
-        self, requests: Sequence[Message], advance: Callable[[], object]
-    ) -> list[Message | WorkerError]:
-        """Return the replies to requests, or errors; `advance` is called after each."""
+    def start(self) -> None:
+        """Start all workers, rather than at their first requests."""
+        for worker in self._workers:
+            try:
+                worker.start()
+            except WorkerCrash:
+                return  # the first request tries again, and reports it
+
+    def ask_all(self, requests: Sequence[Message]) -> list[Message | WorkerError]:
+        """Return the replies to requests, or errors."""
+        replies = dict(self.ask_each(requests))
+        return [replies[number] for number in range(len(requests))]
+
+    def ask_each(self, requests: Sequence[Message]) -> Generator[tuple[int, Message | WorkerError]]:
+        """Yield the number of each request and its reply, or an error, as they arrive.
+
+        If the iteration ends early, the workers are killed.
+        """
         idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             idle.put(worker)
@@ -134,11 +173,20 @@ class WorkerPool(ExitStack):
             except WorkerError as error:
                 return error
             finally:
-                advance()
                 idle.put(worker)
 
-        with ThreadPoolExecutor(len(self._workers)) as threads:
-            return list(threads.map(ask, requests))
+        threads = ThreadPoolExecutor(len(self._workers))
+        running = {threads.submit(ask, request): number for number, request in enumerate(requests)}
+        try:
+            for future in as_completed(tuple(running)):
+                yield running.pop(future), future.result()
+        finally:
+            for future in running:
+                future.cancel()
+            if running:
+                for worker in self._workers:
+                    worker.kill()
+            threads.shutdown()
 
 
 def serve(answer: Callable[[Message], Message]) -> None:

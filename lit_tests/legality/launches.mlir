@@ -117,6 +117,19 @@ func.func @forward(%x : memref<256xf16>) {
   cuda.launch @f(%m) programmatic : (!cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>) -> ()
   func.return
 }
-cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>) grid(1) block(32) {
+cuda.kernel @f(%x : !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>) grid(1) block(32) attributes {cuda.overlaps} {
   cuda.grid_dependency_wait
+}
+
+// -----
+
+// Maps that `hoist-tensor-maps` made arguments: the launch still passes the buffers.
+
+// CHECK-NOT: illegal
+// CHECK: func.func @forward
+func.func @forward(%n : i32, %x : memref<256xf16>) {
+  cuda.launch @f(%x, %n) : (memref<256xf16>, i32) -> ()
+  func.return
+}
+cuda.kernel @f(%n : i32, %x : !cuda.tensor_map<tensor<4x32xf16>, box [4, 32]>) grid(1) block(32) attributes {cuda.launch_arguments = array<i64: 1, 0>} {
 }

@@ -4,7 +4,7 @@
 
 // CHECK: cuda.tensor_map is left in a kernel
 // CHECK-NEXT: at: cuda.tensor_map in @map
-// CHECK-NEXT: hint: pass-tensor-maps should have lowered it
+// CHECK-NEXT: hint: hoist-tensor-maps should have lowered it
 cuda.kernel @map(%x : memref<256xf16>) grid(1) block(32) {
   %m = cuda.tensor_map %x : memref<256xf16> -> !cuda.tensor_map<tensor<8x32xf16>, box [8, 32]>
 }

@@ -14,6 +14,8 @@
 // RUN:   | hidet-opt -p 'script-pipeline{verify=true}' -t cuda | filecheck %s --check-prefix SOURCE
 // RUN: hidet-opt %s -p graph-pipeline,compute-pipeline \
 // RUN:   | hidet-opt -p 'kernels-pipeline{verify=true}' -t cuda | filecheck %s --check-prefix SOURCE
+// RUN: hidet-opt %s -p schedule-pipeline | hidet-opt -p 'lowering-pipeline{verify=true}' \
+// RUN:   | hidet-opt -p 'host-pipeline{verify=true}' -t cuda | filecheck %s --check-prefix SOURCE
 // RUN: hidet-opt %s -p hidet-pipeline -t cuda | filecheck %s --check-prefix SOURCE
 
 func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
@@ -56,7 +58,7 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
 
 // From one thread to what the printer prints: flat memory, constness, expressions.
 
-// CUDA-LABEL: cuda.kernel @matmul_r_kernel(%w : memref<2000xf32> {cuda.readonly}
+// CUDA-LABEL: cuda.kernel @matmul_r_kernel(%w : memref<2000xf32> {cuda.constant, cuda.readonly}
 // CUDA-SAME:    %out : memref<1650xf32>)
 // CUDA-SAME:    cuda.formed
 // CUDA:         %acc = memref.alloca() : memref<4x4xf32, #cuda.space<local>>
@@ -66,7 +68,7 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
 
 // All of it, and the buffers of the launches.
 
-// ALL-LABEL: cuda.kernel @matmul_r_kernel(%w : memref<2000xf32> {cuda.readonly}
+// ALL-LABEL: cuda.kernel @matmul_r_kernel(%w : memref<2000xf32> {cuda.constant, cuda.readonly}
 // ALL:         cuda.formed
 // ALL:       func.func @forward(%x: memref<33x40xf32>, %out0: memref<33x50xf32>) attributes {outputs = 1 : i64, arena_bytes = 0 : i64, prepared_bytes = 0 : i64} {
 // ALL-NEXT:    %w = cuda.buffer constant "p0" : memref<50x40xf32>

@@ -14,7 +14,7 @@ REST = {
     "*_graph.mlir": "hidet-pipeline{arch=cpu}",
     "*_fuse.mlir": "task-pipeline{arch=cpu},cuda-pipeline,plan-memory",
     "*_lower-task.mlir": "cuda-pipeline,plan-memory",
-    "*_plan-memory.mlir": "pass-tensor-maps,overlap-launches{arch=cpu}",
+    "*_plan-memory.mlir": "pass-tensor-maps,overlap-launches",
     "*_overlap-launches.mlir": "",
 }
 

@@ -58,6 +58,15 @@ def test_report_adds_up_and_lists_passes_below_their_stage():
         ["build", "500.00", "ms"],
         ["total", "750.00", "ms"],
     ]
+    report.stages["lower kernels"], report.workers = 0.125, 8
+    report.add_kernel([("parse", 0.125), ("fuse", 0.25)])
+    report.add_kernel([("parse", 0.5), ("fuse", 0.25)])
+    assert [line.split() for line in report.table().splitlines()][4:] == [
+        ["lower", "kernels", "(8", "workers)", "125.00", "ms"],
+        ["parse", "625.00", "ms"],
+        ["fuse", "500.00", "ms"],
+        ["total", "875.00", "ms"],
+    ]
     report.cached = True
     assert "total (cached)" in report.table()
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.analysis.kernels import kernels_of
 from hidet.context import make_context
 from hidet.driver.extract import extract_plan
 from hidet.errors import LegalityError, UnsupportedDtypeError
@@ -28,8 +29,10 @@ def _plan(text, planned=False):
     if not planned:
         PlanMemoryPass().apply(CONTEXT, module)
         module.verify()
-    keys = {op.sym_name.data: "library" for op in module.ops if op.name == "cuda.kernel"}
-    plan = extract_plan(module, target="sm_90a", artifact_keys=keys)
+    for kernel in kernels_of(module):
+        kernel.replace_body("library")
+    module.verify()
+    plan = extract_plan(module, target="sm_90a")
     assert Plan.from_json(plan.to_json()) == plan
     return plan
 
@@ -328,6 +331,13 @@ def test_numbers_maps_clusters_and_edges():
     assert [launch.writes for launch in plan.forward] == [(3,), (3,)]
     assert [launch.dependencies for launch in plan.forward] == [(), (0,)]
     assert [launch.edges for launch in plan.forward] == ["full", "programmatic"]
+
+
+def test_kernel_without_a_binary():
+    program = KERNELS + "func.func @forward(%x : memref<8xf32>, %y : memref<8xf32>) {"
+    program += "cuda.launch @f(%x, %y) : (memref<8xf32>, memref<8xf32>) -> () func.return }"
+    with pytest.raises(LegalityError, match="names @f, which has not been compiled"):
+        extract_plan(Parser(CONTEXT, program).parse_module(), target="sm_90a")
 
 
 def test_a_number_that_no_kernel_takes_is_refused():

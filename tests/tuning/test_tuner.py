@@ -238,8 +238,8 @@ def test_builder_finds_the_culprit(store, problem, monkeypatch):
     builder = CandidateBuilder(Arch.parse("cpu"), Gxx(), store, 2, 600)
     ask_all = builder._pool.ask_all
 
-    def break_one(requests, advance):
-        replies = ask_all(requests, advance)
+    def break_one(requests):
+        replies = ask_all(requests)
         replies[5] = {**replies[5], "source": replies[5]["source"] + "\nsyntax error;\n"}
         return replies
 

@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
-from hidet.tuning.workers import Worker, WorkerError, WorkerPool
+from hidet.tuning.workers import Worker, WorkerCrash, WorkerError, WorkerPool
 
 MODULE = """
 import os, sys, time
@@ -66,8 +67,9 @@ def test_failures(worker, do, reason):
     """A failure has a reason, and the next request is answered."""
     pid = worker.ask(double(0))["pid"]
     worker._time_limit = 2 if do == "hang" else 60
-    with pytest.raises(WorkerError, match=f"(?s){reason}"):
+    with pytest.raises(WorkerError, match=f"(?s){reason}") as raised:
         worker.ask({"do": do})
+    assert isinstance(raised.value, WorkerCrash) is (do != "refuse")
     worker._time_limit = 60
     assert worker.ask(double(4))["twice"] == 8
     assert worker.ask(double(0))["pid"] != pid
@@ -80,13 +82,20 @@ def test_module_that_does_not_start():
     worker.close()
 
 
+def test_process_that_cannot_be_started(module, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with WorkerPool(module, 2, time_limit=60) as pool:
+        pool.start()
+        (reply,) = pool.ask_all([double(1)])
+    assert isinstance(reply, WorkerCrash)
+    assert str(reply).startswith("its process cannot be started")
+
+
 def test_pool(module):
     """Replies come in the order of the requests, failures among them."""
-    done = []
     with WorkerPool(module, 3, time_limit=60) as pool:
         requests = [{"do": "die"} if n % 4 == 1 else double(n) for n in range(11)]
-        replies = pool.ask_all(requests, lambda: done.append(time.monotonic()))
-    assert len(done) == 11
+        replies = pool.ask_all(requests)
     for number, reply in enumerate(replies):
         if number % 4 == 1:
             assert isinstance(reply, WorkerError)
@@ -94,9 +103,21 @@ def test_pool(module):
             assert reply["twice"] == 2 * number
 
 
+def test_pool_that_is_left_early(module):
+    """The other replies are not waited for."""
+    with WorkerPool(module, 2, time_limit=600) as pool:
+        start = time.monotonic()
+        with closing(
+            pool.ask_each([{"do": "hang"}, *map(double, range(9)), {"do": "hang"}])
+        ) as each:
+            number, reply = next(each)
+        assert time.monotonic() - start < 60
+    assert reply["twice"] == 2 * (number - 1)
+
+
 def test_workers_do_not_outlive_the_pool(module):
     with WorkerPool(module, 2, time_limit=60) as pool:
-        replies = pool.ask_all([double(1), double(2)], lambda: None)
+        replies = pool.ask_all([double(1), double(2)])
         processes = [worker._process for worker in pool._workers if worker._process]
     assert len(replies) == 2
     assert processes

@@ -77,6 +77,8 @@ def print_kernel(kernel: cuda.KernelOp) -> str:
 def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     """Return the lines of a kernel, and the user's line, or "", for each of them."""
     name = kernel.sym_name.data
+    if kernel.binary is not None:
+        raise LegalityError(f"kernel @{name} has been printed before: it has no body")
     if FORMED not in kernel.attributes:
         raise LegalityError(
             f"kernel @{name} has not been prepared for printing", hint="run form-expressions last"

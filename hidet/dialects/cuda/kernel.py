@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Attribute, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -32,7 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
-from hidet.dialects.cuda.marks import CLUSTER, SHARED_BYTES, WORK
+from hidet.dialects.cuda.marks import BINARY, CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
 from hidet.dialects.syntax import parse_body, print_body
 
 DYNAMIC = -1
@@ -52,7 +52,8 @@ class KernelOp(IRDLOperation):
 
     Grid and block have one to three extents; those that every launch specifies are `?`, as in
     `grid(?, 4)`, and `limits` has their maxima if less than those of CUDA. Arguments are memrefs in
-    global memory or scalars; read-only ones carry `{cuda.readonly}`.
+    global memory or scalars; read-only ones carry `{cuda.readonly}`. A compiled kernel has the key
+    of its binary (`cuda.binary`) instead of a body.
     """
 
     name = "cuda.kernel"
@@ -176,6 +177,21 @@ class KernelOp(IRDLOperation):
         self.attributes[SHARED_BYTES] = IntegerAttr(size, i64)
 
     @property
+    def binary(self) -> str | None:
+        """The key in the cache of the binary of a compiled kernel."""
+        key = self.attributes.get(BINARY)
+        return key.data if isinstance(key, StringAttr) else None
+
+    def replace_body(self, key: str) -> None:
+        """Replace the body by the key of the kernel's binary."""
+        old = self.detach_region(self.body).block
+        new = Block(arg_types=[argument.type for argument in old.args])
+        for argument, like in zip(new.args, old.args, strict=True):
+            argument.name_hint = like.name_hint
+        self.add_region(Region(new))
+        self.attributes[BINARY] = StringAttr(key)
+
+    @property
     def work(self) -> Work | None:
         """The operations and the minimum memory traffic of a launch; None if unknown."""
         work = self.attributes.get(WORK)
@@ -193,23 +209,43 @@ class KernelOp(IRDLOperation):
         known = {name: IntegerAttr(n, i64) for name, n in numbers.items() if n is not None}
         self.attributes[WORK] = DictionaryAttr({**known, "kind": StringAttr(work.kind)})
 
+    @property
+    def launch_arguments(self) -> Sequence[int]:
+        """The number of the argument of launches that each argument is, or is made of."""
+        numbers = self.attributes.get(LAUNCH_ARGUMENTS)
+        if not isinstance(numbers, DenseArrayBase):
+            return range(len(self.arguments))
+        return cast("DenseArrayBase[IntegerType]", numbers).get_values()
+
+    @launch_arguments.setter
+    def launch_arguments(self, numbers: Sequence[int]) -> None:
+        self.attributes[LAUNCH_ARGUMENTS] = DenseArrayBase.from_list(i64, tuple(numbers))
+
     def is_readonly(self, argument: int) -> bool:
         """Return whether an argument is only read."""
         return self.is_marked(READONLY, argument)
 
     def is_marked(self, mark: str, argument: int) -> bool:
         """Return whether an argument has a mark."""
-        return self.arg_attrs is not None and mark in self.arg_attrs.data[argument].data
+        return self.argument_attribute(mark, argument) is not None
 
     def mark_arguments(self, mark: str, flags: Sequence[bool]) -> None:
         """Set or remove a mark of each argument."""
-        before = self.arg_attrs or [DictionaryAttr({})] * len(self.arguments)
-        marked: list[DictionaryAttr] = []
-        for flag, attributes in zip(flags, before, strict=True):
-            own = {name: value for name, value in attributes.data.items() if name != mark}
-            marked.append(DictionaryAttr({**own, mark: UnitAttr()} if flag else own))
-        if self.arg_attrs is not None or any(flags):
-            self.arg_attrs = ArrayAttr(marked)
+        for number, flag in enumerate(flags):
+            self.set_argument_attribute(mark, number, UnitAttr() if flag else None)
+
+    def argument_attribute(self, name: str, argument: int) -> Attribute | None:
+        """Return an attribute of an argument."""
+        return None if self.arg_attrs is None else self.arg_attrs.data[argument].data.get(name)
+
+    def set_argument_attribute(self, name: str, argument: int, value: Attribute | None) -> None:
+        """Set or remove an attribute of an argument."""
+        if value is None and not self.is_marked(name, argument):
+            return
+        attributes = list(self.arg_attrs or [DictionaryAttr({})] * len(self.arguments))
+        own = {key: other for key, other in attributes[argument].data.items() if key != name}
+        attributes[argument] = DictionaryAttr(own if value is None else {**own, name: value})
+        self.arg_attrs = ArrayAttr(attributes)
 
     def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
         """Append an argument with the attributes of another one."""
@@ -248,6 +284,8 @@ class KernelOp(IRDLOperation):
             raise VerifyException(
                 f"{len(self.limits)} limits for {self.dynamic_extents} dynamic extents"
             )
+        if self.binary is not None and self.body.block.ops:
+            raise VerifyException(f"a body next to the binary '{self.binary}'")
         if self.arg_attrs is not None and len(self.arg_attrs) != len(self.arguments):
             raise VerifyException(
                 f"{len(self.arg_attrs)} argument attributes for {len(self.arguments)} arguments"

@@ -27,6 +27,25 @@ AWAITED = "cuda.awaited"
 """Unit, of a kernel argument: preceding kernels may write it until the kernel's wait. It is not
 `__restrict__`: nvcc assumes read-only restrict memory constant, so loads might not wait."""
 
+CONSTANT = "cuda.constant"
+"""Unit, of a kernel argument: no launch of @forward writes it, where @forward launches the kernel;
+usually a weight or an input."""
+
+OVERLAPS = "cuda.overlaps"
+"""Unit, of a kernel: its launches may overlap others of @forward. `insert-waits` leaves it on
+kernels that wait for preceding launches themselves, which are launched programmatically."""
+
+LAUNCH_ARGUMENTS = "cuda.launch_arguments"
+"""Array, of a kernel: for each argument, the number of the argument of launches that it is, or is a
+tensor map of, between `hoist-tensor-maps` and `pass-tensor-maps`."""
+
+MAP = "cuda.map"
+"""Dictionary, of a kernel argument that is a tensor map: `offset` and `strides` of the
+`cuda.tensor_map` that launches pass, if it has any."""
+
+BINARY = "cuda.binary"
+"""String, of a kernel that has been printed: the key of its binary in the cache. It has no body."""
+
 SHARED_BYTES = "shared_bytes"
 """Integer, of a kernel: the bytes of its dynamic shared memory."""
 

@@ -251,7 +251,7 @@ class TensorMapOp(IRDLOperation):
 
     The tensor is in the memory of the buffer, regardless of the buffer's shape: at an offset, and
     row-major unless there are `strides`, both in elements. In a host function a launch passes the
-    map. In a kernel it is made of an argument, until `pass-tensor-maps` moves it to the host.
+    map. In a kernel it is made of an argument, until `hoist-tensor-maps`.
     """
 
     name = "cuda.tensor_map"
@@ -302,11 +302,6 @@ class TensorMapOp(IRDLOperation):
             return tuple(self.strides.get_values())
         shape = self.kind.tensor.get_shape()
         return tuple(prod(shape[number + 1 :]) for number in range(len(shape)))
-
-    def of(self, buffer: SSAValue) -> TensorMapOp:
-        """Return the same map of another buffer."""
-        strides = () if self.strides is None else self.steps
-        return TensorMapOp(buffer, self.kind, self.first, strides)
 
     def verify_(self) -> None:
         """Check the tensor against the buffer, and its strides."""

@@ -89,9 +89,14 @@ class _Simplifier:
         if body is not None:
             return inline_region(op, *body)
         if op.regions:
-            with self._materializer.scope(isolated=op.has_trait(IsolatedFromAbove)):
+            outer = self._materializer
+            if op.has_trait(IsolatedFromAbove):
+                # The order of terms depends on earlier ones, but not on those of other kernels.
+                self._materializer = Materializer()
+            with self._materializer.scope():
                 for region in op.regions:
                     self.visit_region(region)
+            self._materializer = outer
         return op.next_op
 
     # Values.

@@ -84,7 +84,7 @@ class _Pipeline:
         for copy in self._fetched_once():
             copy.is_async = UnitAttr()  # joins the first commit group
         steps = [builder.index(builder.add(op.lb, loop.step * n)) for n in range(self.ahead)]
-        # B is usually a weight: `overlap-launches` inserts its wait after these copies.
+        # B is usually a weight: `insert-waits` inserts its wait after these copies.
         for stage, k in enumerate(steps):
             self._copy(builder, loop.rhs_copies, k, stage)
         for stage, k in enumerate(steps):

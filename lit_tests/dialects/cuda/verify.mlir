@@ -12,6 +12,13 @@ cuda.kernel @f() grid(1) block(0) {
 
 // -----
 
+// CHECK: a body next to the binary 'a1b2'
+cuda.kernel @f() grid(1) block(64) attributes {cuda.binary = "a1b2"} {
+  cuda.sync_threads
+}
+
+// -----
+
 // CHECK: grid takes one to three extents that are not negative
 cuda.kernel @f() grid(1, 1, 1, 1) block(32) {
 }
