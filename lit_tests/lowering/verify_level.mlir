@@ -29,7 +29,7 @@
 
 // OPTION:        verify-level cannot follow the unknown pass 'supper'
 // OPTION-NEXT:     at: option 'after' of verify-level
-// OPTION-NEXT:     hint: the passes are raise-attention, decompose-graph, {{.*}}schedule
+// OPTION-NEXT:     hint: the passes are raise-attention, group-heads, {{.*}}schedule
 
 func.func @forward(%x : tensor<4x32xf32>) -> tensor<4x32xf32> {
   %y = cuda.launch @scale(%x) : (tensor<4x32xf32>) -> tensor<4x32xf32>
