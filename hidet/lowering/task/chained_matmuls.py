@@ -38,6 +38,10 @@ from hidet.lowering.task.lower_wgmma import fence_accumulator
 from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.rewriting.builder import Index, KernelBuilder
 
+FEW_TRIPS = 2
+"""A trip count for which there is no loop left: ptxas keeps the tiles of both iterations alive, and
+spills."""
+
 Multiply = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
 """Issues a matmul of iteration k once its tile has arrived."""
 
@@ -67,7 +71,7 @@ class ChainedMatmuls:
 
     @staticmethod
     def of(loop: MatmulLoop) -> ChainedMatmuls | None:
-        """Return the chained matmuls of a loop, None if it does not match."""
+        """Return the chained matmuls of a loop, None if it does not match or is too short."""
         if len(loop.matmuls) != 2:
             return None
         first, second = loop.matmuls
@@ -90,6 +94,8 @@ class ChainedMatmuls:
         touched = [{v for each in op.walk() for v in each.operands} for op in ops]
         late = next((n for n in range(at + 1, end) if needed & touched[n]), end)
         trips = IndexForms().trip_count(loop.op) or 0
+        if trips == FEW_TRIPS:
+            return None
         return ChainedMatmuls(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
 
     def build(self, builder: KernelBuilder, multiply: Multiply, free: Free) -> None:
