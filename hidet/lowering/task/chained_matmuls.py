@@ -39,8 +39,7 @@ from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.rewriting.builder import Index, KernelBuilder
 
 FEW_TRIPS = 2
-"""A trip count for which there is no loop left: ptxas keeps the tiles of both iterations alive, and
-spills."""
+"""The trip count of which a loop of one iteration remains: it is unrolled, and ptxas spills."""
 
 Multiply = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
 """Issues a matmul of iteration k once its tile has arrived."""

@@ -77,15 +77,15 @@ class _Specialization:
             self.stages = min(self.stages, self.trips)
         self.streams = [_Stream(self.copies)] if is_pure else [_Stream([c]) for c in self.copies]
         self.consumers = self.kernel.threads // WARP_GROUP
-        # A lone group with work between its matmuls needs the registers of a producer more: without
-        # it, more blocks are resident, and overlap.
+        # A lone warp group with work between its matmuls loads its own tiles: the registers of a
+        # producer let more blocks be resident, which overlap.
         self.has_producer = is_pure or self.consumers > 1 or self.around is not None
         self.thread = next(
             op for op in self.kernel.body.block.ops if isinstance(op, cuda.ThreadIdOp)
         )
 
     def build(self) -> None:
-        """Load the tiles in a producer warp group, or in a thread of the consumers."""
+        """Build the loads, in a producer warp group if there is one, and the consumers."""
         kernel, op = self.kernel, self.loop.op
         self.rings = {copy.op.tile: ring_of(copy.op.tile, self.stages) for copy in self.copies}
         producers = WARP_GROUP if self.has_producer else 0

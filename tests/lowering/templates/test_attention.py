@@ -4,8 +4,12 @@ import random
 
 import pytest
 import torch
+from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
+from hidet.context import make_context
+from hidet.driver.compilation import print_sources
+from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.attention_config import (
     Attention,
     AttentionConfig,
@@ -117,3 +121,30 @@ def test_choice(sizes):
     assert (found[0].block_m, found[0].block_n) in CHOSEN[sizes]
     times = [estimate(each, problem, arch) for each in found]
     assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("batch", "length", "width", "causal"),
+    [
+        (768, 197, 64, False),  # one tile of keys
+        (192, 256, 64, False),  # two
+        (64, 2048, 64, False),
+        (32, 512, 64, True),
+        (32, 4096, 128, True),
+    ],
+)
+def test_first_choices_fit_into_registers(check_ptxas, batch, length, width, causal):
+    """The ptxas of the first choice for Hopper neither serializes matmuls nor spills."""
+    x = f"tensor<{batch}x{length}x{width}xf16>"
+    module = Parser(
+        make_context(),
+        f"""func.func @forward(%q : {x}, %k : {x}, %v : {x}) -> {x} {{
+          %y = graph.scaled_dot_product_attention %q, %k, %v {{causal = {str(causal).lower()}}} :
+            ({x}, {x}, {x}) -> {x}
+          func.return %y : {x}
+        }}""",
+    ).parse_module()
+    run_pipeline(module, make_context(), PassOptions(arch="sm_90a"))
+    (source,) = print_sources(module).values()
+    assert "wgmma" in source
+    check_ptxas(source)
