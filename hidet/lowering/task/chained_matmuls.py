@@ -97,8 +97,8 @@ class ChainedMatmuls:
             return None
         return ChainedMatmuls(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
 
-    def build(self, builder: KernelBuilder, multiply: Multiply, free: Free) -> None:
-        """Build the pipelined loop before the old one."""
+    def build(self, builder: KernelBuilder, multiply: Multiply, free: Free, *, loads: bool) -> None:
+        """Build the pipelined loop before the old one; `loads`: whether `free` loads a tile."""
         b, op, step = builder, self.loop.op, self.loop.step
         start = known_index(op.lb) or 0
         multiply(b, self.scores, op.lb)
@@ -107,7 +107,7 @@ class ChainedMatmuls:
         _clone(b, [*self.between, *self.late], self.loop.at(b, op.lb))
         first = b.index(start + step)
         with b.loop_like(op, {}, first=first, attributes=op.attributes) as k:
-            self._build_step(b, k, multiply, free)
+            self._build_step(b, k, multiply, free, loads=loads)
         if self.trips:
             last: Index = start + (self.trips - 1) * step
         else:
@@ -116,15 +116,20 @@ class ChainedMatmuls:
         multiply(b, self.values, b.index(last))
         self._wait(b, 0, self.values)
 
-    def _build_step(self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free) -> None:
+    def _build_step(
+        self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free, *, loads: bool
+    ) -> None:
         """Build an iteration: its scores, and the second matmul of the previous iteration."""
         last = b.index(b.subtract(k, self.loop.step))
         multiply(b, self.scores, k)
         multiply(b, self.values, last)
         self._wait(b, 1, self.scores)
-        free(b, self.scores, k)
+        if not loads:
+            free(b, self.scores, k)
         values = self.loop.at(b, k)
         _clone(b, self.between, values)
+        if loads:  # ptxas moves the next wait ahead of these ops, but not ahead of a branch
+            free(b, self.scores, k)
         self._wait(b, 0, self.values)
         free(b, self.values, last)
         _clone(b, self.late, values)

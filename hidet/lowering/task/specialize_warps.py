@@ -293,7 +293,7 @@ class _Specialization:
         builder.insert(cuda.FenceProxyAsyncOp())
         chain = ChainedMatmuls.of(self.loop)
         if chain is not None:
-            chain.build(builder, multiply, free)
+            chain.build(builder, multiply, free, loads=not self.has_producer)
             Rewriter.erase_op(op)
             return
         for product in self.loop.matmuls:

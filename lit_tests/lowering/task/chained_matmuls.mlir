@@ -31,12 +31,12 @@
 // CHECK:           task.matmul %weights, %value[%{{.*}}] to %acc on %t via "m64n64k16_f16_f32" async :
 // CHECK-NEXT:      cuda.wgmma_wait 1
 // CHECK:           cuda.wgmma_fence_operand %scores
+// CHECK:           math.exp
 // CHECK:           scf.if
 // CHECK:             %[[NEXT:.*]] = arith.cmpi slt
 // CHECK-NEXT:        scf.if %[[NEXT]] {
 // CHECK:               cuda.mbarrier_arrive_expect_tx %full[%[[STAGE:.*]]] bytes
 // CHECK:               cuda.tma_load %[[KEYS]](%{{.*}}, %{{.*}}) to %key[%[[STAGE]], %{{.*}}] barrier %full[%[[STAGE]]]
-// CHECK:           math.exp
 // CHECK:           cuda.wgmma_wait 0
 // CHECK:           cuda.wgmma_fence_operand %acc
 // CHECK:           cuda.tma_load %[[VALUES]](%{{.*}}, %{{.*}}) to %value
