@@ -9,7 +9,7 @@ from xdsl.ir import Block, SSAValue
 from hidet.analysis.forms import LinearForm, Variable
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.limits import ACCESS_BYTES
-from hidet.dialects.compute import GridOp, LoadOp
+from hidet.dialects.compute import GridOp, LoadOp, SinkOp, StoreOp
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of, size_of
 
 SAMPLES = 10
@@ -33,12 +33,13 @@ class Run:
 def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
     """Return the longest run of a view or a buffer; of length 1 along the last of `dims` if none.
 
-    Reads of the view are followed to the largest tensor in memory. Addresses are sampled, not
-    proved: the result is a heuristic for the thread layout of copies, which `vectorize` checks.
+    Reads of a view and stores of a sink are followed to the largest tensor in memory. Addresses are
+    sampled, not proved: the result is a heuristic for the thread layout of copies, which
+    `vectorize` checks.
 
     Args:
-        view: a buffer or a view in a kernel, or an argument or a grid of a fusion; its memory is
-            aligned to 16 bytes.
+        view: a buffer, a view or a sink in a kernel, or an argument or a grid of a fusion; its
+            memory is aligned to 16 bytes.
         dims: the candidate dimensions, the preferred one last.
     """
     addresses = _Addresses()
@@ -60,37 +61,42 @@ class _Addresses:
 
     def __init__(self) -> None:
         self._forms = IndexForms()
-        self._loads: dict[GridOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
+        self._accesses: dict[GridOp | SinkOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
 
     def address(self, view: SSAValue, index: Sequence[int]) -> tuple[int, int] | None:
-        """Return (size, offset): the largest tensor that an element is read from, and its offset.
+        """Return (size, offset): the largest tensor that holds an element, and its offset there.
 
-        Unknown values, such as induction variables, count as 0. None if the element is not read
-        from memory.
+        Unknown values, such as induction variables, count as 0. None if the element is not in
+        memory.
         """
         if is_memref(view.type) or isinstance(view.owner, Block):
             offset = 0
             for extent, at in zip(shape_of(view), index, strict=True):
                 offset = offset * max(extent, 1) + at
             return size_of(view), offset
-        grid = view.owner
-        if not isinstance(grid, GridOp):
+        owner = view.owner
+        if not isinstance(owner, GridOp | SinkOp):
             return None
-        values = _Values(zip(grid.indices, index, strict=True))
+        values = _Values(zip(owner.indices, index, strict=True))
         found = [
-            self.address(source, [form.evaluate(values) for form in forms])
-            for source, forms in self._loads_of(grid)
+            self.address(memory, [form.evaluate(values) for form in forms])
+            for memory, forms in self._accesses_of(owner)
         ]
         return max((each for each in found if each is not None), default=None, key=lambda e: e[0])
 
-    def _loads_of(self, grid: GridOp) -> list[tuple[SSAValue, list[LinearForm]]]:
-        """Return the source and the index forms of each load in a grid."""
-        known = self._loads.get(grid)
+    def _accesses_of(self, view: GridOp | SinkOp) -> list[tuple[SSAValue, list[LinearForm]]]:
+        """Return the tensor and the index forms of each load in a grid, or store in a sink."""
+        known = self._accesses.get(view)
         if known is None:
-            known = self._loads[grid] = [
-                (load.source, [self._forms.form(each) for each in load.indices])
-                for load in grid.body.walk()
-                if isinstance(load, LoadOp)
+            if isinstance(view, SinkOp):
+                stores = [op for op in view.body.walk() if isinstance(op, StoreOp)]
+                accesses = [(store.target, store.indices) for store in stores]
+            else:
+                loads = [op for op in view.body.walk() if isinstance(op, LoadOp)]
+                accesses = [(load.source, load.indices) for load in loads]
+            known = self._accesses[view] = [
+                (memory, [self._forms.form(each) for each in indices])
+                for memory, indices in accesses
             ]
         return known
 

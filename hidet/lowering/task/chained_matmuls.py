@@ -38,6 +38,9 @@ from hidet.lowering.task.lower_wgmma import fence_accumulator
 from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.rewriting.builder import Index, KernelBuilder
 
+FEW_TRIPS = 2
+"""The trip count of which a loop of one iteration remains: it is unrolled, and ptxas spills."""
+
 Multiply = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
 """Issues a matmul of iteration k once its tile has arrived."""
 
@@ -67,7 +70,7 @@ class ChainedMatmuls:
 
     @staticmethod
     def of(loop: MatmulLoop) -> ChainedMatmuls | None:
-        """Return the chained matmuls of a loop, None if it does not match."""
+        """Return the chained matmuls of a loop, None if it does not match or is too short."""
         if len(loop.matmuls) != 2:
             return None
         first, second = loop.matmuls
@@ -90,10 +93,12 @@ class ChainedMatmuls:
         touched = [{v for each in op.walk() for v in each.operands} for op in ops]
         late = next((n for n in range(at + 1, end) if needed & touched[n]), end)
         trips = IndexForms().trip_count(loop.op) or 0
+        if trips == FEW_TRIPS:
+            return None
         return ChainedMatmuls(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
 
-    def build(self, builder: KernelBuilder, multiply: Multiply, free: Free) -> None:
-        """Build the pipelined loop before the old one."""
+    def build(self, builder: KernelBuilder, multiply: Multiply, free: Free, *, loads: bool) -> None:
+        """Build the pipelined loop before the old one; `loads`: whether `free` loads a tile."""
         b, op, step = builder, self.loop.op, self.loop.step
         start = known_index(op.lb) or 0
         multiply(b, self.scores, op.lb)
@@ -102,7 +107,7 @@ class ChainedMatmuls:
         _clone(b, [*self.between, *self.late], self.loop.at(b, op.lb))
         first = b.index(start + step)
         with b.loop_like(op, {}, first=first, attributes=op.attributes) as k:
-            self._build_step(b, k, multiply, free)
+            self._build_step(b, k, multiply, free, loads=loads)
         if self.trips:
             last: Index = start + (self.trips - 1) * step
         else:
@@ -111,15 +116,20 @@ class ChainedMatmuls:
         multiply(b, self.values, b.index(last))
         self._wait(b, 0, self.values)
 
-    def _build_step(self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free) -> None:
+    def _build_step(
+        self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free, *, loads: bool
+    ) -> None:
         """Build an iteration: its scores, and the second matmul of the previous iteration."""
         last = b.index(b.subtract(k, self.loop.step))
         multiply(b, self.scores, k)
         multiply(b, self.values, last)
         self._wait(b, 1, self.scores)
-        free(b, self.scores, k)
+        if not loads:
+            free(b, self.scores, k)
         values = self.loop.at(b, k)
         _clone(b, self.between, values)
+        if loads:  # ptxas moves the next wait ahead of these ops, but not ahead of a branch
+            free(b, self.scores, k)
         self._wait(b, 0, self.values)
         free(b, self.values, last)
         _clone(b, self.late, values)

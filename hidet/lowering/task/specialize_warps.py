@@ -1,4 +1,4 @@
-"""The pass `specialize-warps`: adds a producer warp group that loads tiles by TMA."""
+"""The pass `specialize-warps`: loads tiles by TMA, in general in a producer warp group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -71,30 +71,41 @@ class _Specialization:
     early: int
 
     def __post_init__(self) -> None:
-        self.stages = stages_of(self.kernel)
         is_pure = self.loop.is_pure
+        self.stages = stages_of(self.kernel)
+        if not is_pure and self.trips:
+            self.stages = min(self.stages, self.trips)
         self.streams = [_Stream(self.copies)] if is_pure else [_Stream([c]) for c in self.copies]
         self.consumers = self.kernel.threads // WARP_GROUP
+        # A lone warp group with work between its matmuls loads its own tiles: the registers of a
+        # producer let more blocks be resident, which overlap.
+        self.has_producer = is_pure or self.consumers > 1 or self.around is not None
         self.thread = next(
             op for op in self.kernel.body.block.ops if isinstance(op, cuda.ThreadIdOp)
         )
 
     def build(self) -> None:
-        """Add the producer warp group and make the existing threads consumers."""
+        """Build the loads, in a producer warp group if there is one, and the consumers."""
         kernel, op = self.kernel, self.loop.op
         self.rings = {copy.op.tile: ring_of(copy.op.tile, self.stages) for copy in self.copies}
-        consumer = GroupOp(WARP_GROUP, self.kernel.threads)
+        producers = WARP_GROUP if self.has_producer else 0
+        consumer = GroupOp(producers, kernel.threads)
         self._move_work(consumer)
         builder = KernelBuilder(InsertPoint.at_end(kernel.body.block))
         builder.operation_insertion_handler = [location_setter(op.location)]
         self.maps = {copy.op: copy.source.build_map(builder) for copy in self.copies}
         self._build_barriers(builder)
-        self._build_producer(builder)
+        if self.has_producer:
+            self._build_producer(builder)
         builder.insert(consumer)
         self._build_consumer(consumer)
+        if not self.has_producer:
+            block = consumer.body.block
+            Rewriter.inline_block(block, InsertPoint.before(consumer), [self.thread.result])
+            Rewriter.erase_op(consumer)
         for tile in self.rings:
             Rewriter.erase_op(cast("Operation", tile.owner))
-        kernel.block = type(kernel.block)([IntAttr(kernel.threads + WARP_GROUP)])
+        kernel.block = type(kernel.block)([IntAttr(kernel.threads + producers)])
         if self.consumers in ROLE_REGISTERS:
             kernel.attributes[MIN_BLOCKS] = IntegerAttr(1, i64)
 
@@ -114,9 +125,10 @@ class _Specialization:
         )
 
     def _build_barriers(self, builder: KernelBuilder) -> None:
-        """Allocate and initialize the mbarriers of the rings."""
+        """Allocate and initialize the mbarriers of the rings, and issue the first loads."""
+        names = ("full", "empty") if self.has_producer else ("full",)
         for part in self.streams:
-            for name in ("full", "empty"):
+            for name in names:
                 barrier = builder.shared_tile(i64, [self.stages])
                 barrier.name_hint = name
                 cast("Operation", barrier.owner).attributes[RING] = UnitAttr()
@@ -132,6 +144,11 @@ class _Specialization:
             for step in range(self.early):
                 k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
                 self._fetch(builder, self._right, k, builder.index(step), {})
+            if not self.has_producer:
+                for step in range(self.stages):
+                    k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
+                    for part in self.streams:
+                        self._load(builder, part, k)
         builder.insert(cuda.SyncThreadsOp())
 
     @property
@@ -171,13 +188,25 @@ class _Specialization:
             early = self._right if self.early else []
             for part in self.streams:
                 builder.insert(cuda.MbarrierWaitOp(part.empty(stage), parity))
-                size = builder.scalar(sum(copy.bytes for copy in part.copies), i32)
-                builder.insert(cuda.MbarrierExpectOp(part.full(stage), size))
+                self._expect(builder, part, stage)
                 if early:
                     with builder.when(builder.less(self.early - 1, step)):
                         self._fetch(builder, early, k, stage, values)
                 others = [copy for copy in part.copies if copy not in early]
                 self._fetch(builder, others, k, stage, values)
+
+    def _load(self, builder: KernelBuilder, part: _Stream, k: SSAValue) -> None:
+        """Load the tiles of an iteration, if there is one, to a stage that is empty."""
+        with builder.when(builder.less(k, self.loop.op.ub)):
+            stage, _ = self._slot(builder, self._step(builder, k, None), 0)
+            self._expect(builder, part, stage)
+            self._fetch(builder, part.copies, k, stage, {})
+
+    @staticmethod
+    def _expect(builder: KernelBuilder, part: _Stream, stage: SSAValue) -> None:
+        """Make the `full` barrier of a stage wait for the bytes of its tiles."""
+        size = builder.scalar(sum(copy.bytes for copy in part.copies), i32)
+        builder.insert(cuda.MbarrierExpectOp(part.full(stage), size))
 
     def _fetch(
         self,
@@ -253,13 +282,18 @@ class _Specialization:
             self.loop.multiply(b, product, self.rings, stage, is_async=True, overwrites=overwrites)
 
         def free(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
-            self._free(b, parts[product.rhs], is_first, self._step(b, k, tile))
+            part = parts[product.rhs]
+            if self.has_producer:
+                self._free(b, part, is_first, self._step(b, k, tile))
+                return
+            with b.when(is_first):
+                self._load(b, part, b.index(b.add(k, self.stages * self.loop.step)))
 
         builder.insertion_point = InsertPoint.before(op)
         builder.insert(cuda.FenceProxyAsyncOp())
         chain = ChainedMatmuls.of(self.loop)
         if chain is not None:
-            chain.build(builder, multiply, free)
+            chain.build(builder, multiply, free, loads=not self.has_producer)
             Rewriter.erase_op(op)
             return
         for product in self.loop.matmuls:
@@ -364,7 +398,7 @@ def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None
 
 @dataclass(frozen=True)
 class SpecializeWarpsPass(KernelPass):
-    """Add a producer warp group that loads matmul tiles by TMA; the others become consumers.
+    """Load matmul tiles by TMA in a producer warp group; the others become consumers.
 
     Expects kernels of task ops on views, with layouts on shared tiles. Matches kernels with one
     loop of wgmma matmuls whose tiles are all windows of buffers or im2col pixels, optionally inside
@@ -372,8 +406,10 @@ class SpecializeWarpsPass(KernelPass):
     mbarrier for each full and each empty stage, a `task.group` of 128 producer threads of which one
     issues the loads, and a `task.group` of the original threads with all other work. If the loop
     does more than multiply, each tile has barriers of its own, and chained matmuls, as in
-    attention, overlap with the ops between them (`hidet.lowering.task.chained_matmuls`). Other tile
-    sources and architectures without TMA are left to `pipeline-copies`.
+    attention, overlap with the ops between them (`hidet.lowering.task.chained_matmuls`). If a lone
+    warp group does so, there is no producer: a thread of the group loads a tile of a later
+    iteration as soon as a matmul has released its stage. Other tile sources and architectures
+    without TMA are left to `pipeline-copies`.
     """
 
     name = "specialize-warps"

@@ -115,9 +115,14 @@ def attend(
     task.combine(total, "add", on=thread)
     for i in total.on(thread):
         total[i] = inverse(total[i])
-    for i, j in acc.on(thread):
-        if row + i < problem.queries:
-            result[(*r, row + i, j)] = in_type_of(result, acc[i, j] * total[i])
+    if choice.has_groups and problem.values == problem.width:
+        for i, j in acc.on(thread):
+            queries[i, j] = in_type_of(queries, acc[i, j] * total[i])
+        task.copy(queries, task.window(result, *r, row, 0), on=thread)
+    else:
+        for i, j in acc.on(thread):
+            if row + i < problem.queries:
+                result[(*r, row + i, j)] = in_type_of(result, acc[i, j] * total[i])
 
 
 @script

@@ -97,16 +97,16 @@ class AttentionConfig(Config):
 
     def refusal(self, problem: Attention, arch: Arch) -> str | None:
         """Return why an architecture cannot or should not run it, None if it can."""
-        if self.has_producer and not problem.streams:
+        if self.has_groups and not problem.streams:
             return "keys or values that TMA cannot load"
         if (
-            self.has_producer
+            self.has_groups
             and self.rows > 2
             and (problem.causal or problem.masked or self.block_n < FEW_KEYS)
         ):
             return f"{self.rows} warp groups, which lack registers for masks, or with few keys"
         footprint = self.footprint(problem)
-        if self.has_producer and self.rows in ROLE_REGISTERS:
+        if self.has_groups and self.rows in ROLE_REGISTERS:
             _, most = ROLE_REGISTERS[self.rows]
             if footprint.registers > most:
                 return f"{footprint.registers} registers a thread, of {most}"
@@ -114,24 +114,28 @@ class AttentionConfig(Config):
 
     def footprint(self, problem: Attention) -> Footprint:
         """Return the resources of a block."""
-        fetched = self.stages * self.block_n * (problem.width + problem.values)
+        is_single = problem.keys <= self.block_n and not problem.causal
+        stages = 1 if self.has_groups and is_single else self.stages
+        fetched = stages * self.block_n * (problem.width + problem.values)
         numbers = self.block_m * problem.width + fetched
-        # A thread also holds the exponentials of its scores, in half as many registers.
-        sums = self.block_m * (problem.values + self.block_n * 3 // 2) // self.threads
-        if not self.has_producer:
+        # A thread also holds the exponentials of the last tile, in half as many registers, while
+        # wgmma computes the scores of the next one.
+        scores = self.block_n if self.has_groups and is_single else self.block_n * 3 // 2
+        sums = self.block_m * (problem.values + scores) // self.threads
+        if not self.has_groups:
             return Footprint(self.threads, 2 * numbers, sums + SPARE)
-        # The producer cedes most of its registers if there are several consumer groups.
-        producer = WARP_GROUP if self.rows == 1 else 0
-        return Footprint(self.threads + producer, 2 * numbers + ALIGNMENT, sums + GROUP_SPARE)
+        # Several groups have a producer, which cedes most of its registers.
+        spare = GROUP_SPARE + MASK_SPARE if problem.masked else GROUP_SPARE
+        return Footprint(self.threads, 2 * numbers + ALIGNMENT, sums + spare)
 
     @property
-    def has_producer(self) -> bool:
-        """Whether a producer warp group loads tiles for wgmma."""
+    def has_groups(self) -> bool:
+        """Whether warp groups compute matmuls by wgmma."""
         return product_named(self.instruction).group == WARP_GROUP
 
 
-SPARE, GROUP_SPARE = 48, 32
-"""Registers for fragments and addresses, with mma.sync and wgmma (no fragments)."""
+SPARE, GROUP_SPARE, MASK_SPARE = 48, 32, 16
+"""Registers for fragments and addresses with mma.sync, for addresses with wgmma, and for masks."""
 
 TILES = ((64, 4), (128, 8), (32, 2), (128, 4), (16, 1))
 """Queries of a block, and its warps."""
@@ -180,14 +184,14 @@ FEW_KEYS = 96
 
 def most_residents(choice: AttentionConfig) -> int:
     """Return the largest number of resident blocks that has paid off."""
-    if not choice.has_producer:
+    if not choice.has_groups:
         return 16
-    return 2 if choice.rows == 1 else 1
+    return 4 if choice.rows == 1 else 1
 
 
 @dataclass(frozen=True)
 class Pace:
-    """The throughput and latency of a multiprocessor, in microseconds; fitted on an H200.
+    """The throughput and latency of a multiprocessor, in microseconds.
 
     Attributes:
         products: multiply-adds per microsecond.
@@ -196,7 +200,7 @@ class Pace:
         launch: the launch overhead.
         start: the fill and drain time of a block.
         group: the additional fill time per warp group.
-        step: the exposed latency of an iteration without other resident blocks.
+        step: the exposed latency of an iteration, for mma.sync without other resident blocks.
     """
 
     products: float
@@ -209,10 +213,10 @@ class Pace:
 
 
 WARP_PACE = Pace(1.4e6, inf, 45e3, 1, 0.9, 0, 0.56)
-"""For mma.sync: 31 kernels, rms 11%."""
+"""For mma.sync, fitted on an H200: 31 kernels, rms 11%."""
 
-GROUP_PACE = Pace(4.07e6, 22.2e3, inf, 2, 1.2, 0.62, 0)
-"""For wgmma: 44 kernels, rms 7%."""
+GROUP_PACE = Pace(4.07e6, 22.2e3, 60e3, 2, 0.2, 0.6, 0.1)
+"""For wgmma, fitted on an H200 and an H100."""
 
 OVERLAP = {1: 1.24, 2: 1.0, 3: 0.835}
 """The relative time of an iteration by resident warp groups, whose matmuls and exponentials
@@ -230,17 +234,23 @@ def estimate(choice: AttentionConfig, problem: Attention, arch: Arch) -> float:
     share = max(1, problem.batch * tiles / arch.processors)
     products = choice.block_m * choice.block_n * (problem.width + problem.values)
     fetched = 2 * choice.block_n * (problem.width + problem.values)
-    pace = GROUP_PACE if choice.has_producer else WARP_PACE
-    work = max(products / pace.products, fetched / pace.traffic)
-    work += choice.block_m * choice.block_n / pace.scores
-    rounds = share / min(share, choice.residents)
-    if choice.has_producer:
-        groups = choice.rows * choice.residents
-        if not problem.causal:
+    scores = choice.block_m * choice.block_n
+    residents = min(share, choice.residents)
+    rounds = share / residents
+    if choice.has_groups:
+        pace = GROUP_PACE
+        groups = choice.rows * residents
+        work = products / pace.products + scores / pace.scores
+        work *= OVERLAP[min(round(groups), max(OVERLAP))]
+        each = residents * max(work, fetched / pace.traffic) + pace.step
+        if choice.residents == 1 and not problem.causal:
             rounds = ceil(rounds)
-        each = work * choice.residents * OVERLAP[min(groups, max(OVERLAP))]
+        if rounds == 1:  # the longest block determines the time, the faster the fewer remain
+            mean = (mean + max(visited)) / 2
         waiting = pace.start + pace.group * groups
         return pace.launch + rounds * (waiting + mean * each)
+    pace = WARP_PACE
+    work = max(products / pace.products, fetched / pace.traffic)
     waiting = pace.start + pace.step * (mean if rounds > 1 else steps)
     return pace.launch + share * mean * work + rounds * waiting
 

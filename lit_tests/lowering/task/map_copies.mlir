@@ -24,6 +24,28 @@ cuda.kernel @vectors(%x : memref<64x64xf16>) grid(1) block(32) {
 
 // -----
 
+// A copy to a sink follows the buffer that the sink stores to: here the columns of its tensor.
+
+// CHECK-LABEL: cuda.kernel @stores
+// CHECK:         task.copy %a[] to %y[%z, %z] in #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 8)> on %t
+// CHECK-NEXT:    task.copy %a[] to %turned[%z, %z] in #task.map<repeat(1, 16) * spatial(1, 2) * spatial(16, 1)> on %t
+cuda.kernel @stores(%out : memref<64x64xf16>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %y = compute.sink (%i, %j, %v : f16) {
+    %w = arith.negf %v : f16
+    compute.store %w, %out[%i, %j] : memref<64x64xf16>
+  } : tensor<64x64xf16>
+  %turned = compute.sink (%i, %j, %v : f16) {
+    compute.store %v, %out[%j, %i] : memref<64x64xf16>
+  } : tensor<64x64xf16>
+  %a = memref.alloca() : memref<16x32xf16, #cuda.space<shared>>
+  task.copy %a[] to %y[%z, %z] in #task.map<?> on %t : memref<16x32xf16, #cuda.space<shared>> to tensor<64x64xf16>
+  task.copy %a[] to %turned[%z, %z] in #task.map<?> on %t : memref<16x32xf16, #cuda.space<shared>> to tensor<64x64xf16>
+}
+
+// -----
+
 // Rows of 63 elements begin anywhere: one element a lane. With fewer elements than threads some
 // have the same. A map that is there stays.
 
