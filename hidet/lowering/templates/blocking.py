@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
 from math import prod
 
 from hidet.analysis.im2col import has_tiles
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
-from hidet.arch.limits import WARP, WARP_GROUP
+from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
 from hidet.arch.products import product_named
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.config import MAX_CHOICE, STRIPED, Config
+from hidet.lowering.templates.config import BLOCKED, MAX_CHOICE, STRIPED, TRANSPOSED, VECTOR, Config
 from hidet.lowering.templates.legality import Footprint, Rejected
 from hidet.lowering.templates.problem import Problem
 
@@ -53,8 +52,7 @@ class Blocking(Config):
         epilogue: `direct`, or `staged`: results are stored through shared memory by TMA.
         cluster_rows: the blocks of a cluster along M.
         cluster_columns: the blocks of a cluster along N.
-        arrangement: for FMA, `blocked`: a thread's elements are contiguous, or `striped`: those of
-            adjacent threads are.
+        arrangement: for FMA, `blocked`, `striped` or `transposed`.
         residents: the minimum number of resident blocks per multiprocessor, which limits registers.
     """
 
@@ -69,7 +67,7 @@ class Blocking(Config):
     epilogue: str = "direct"
     cluster_rows: int = 1
     cluster_columns: int = 1
-    arrangement: str = "blocked"
+    arrangement: str = BLOCKED
     residents: int = 1
 
     @property
@@ -90,7 +88,8 @@ class Blocking(Config):
 
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
-        operands = (self.block_m + self.block_n) * self.block_k * self.stages
+        padding = 2 * VECTOR // problem.element_bytes if self.arrangement == TRANSPOSED else 0
+        operands = (self.block_m + self.block_n + padding) * self.block_k * self.stages
         results = 0
         for columns in problem.stored or (problem.n,):
             own = self.block_n * columns // problem.n
@@ -130,10 +129,20 @@ CPU_FMA = [
 block with much work each."""
 
 FMA_TILES = (
+    (128, 256, 16, 16),
     *((128, 128, 16, 16), (128, 64, 16, 16), (64, 128, 16, 16), (64, 64, 16, 16)),
     *((64, 64, 8, 8), (64, 32, 8, 8), (32, 64, 8, 8), (32, 32, 8, 8), (16, 64, 8, 8)),
 )
 """Tiles for FMA: rows, columns, and the threads along each."""
+
+FMA_STAGES = (
+    *((depth, stages, STRIPED) for depth in (16, 32) for stages in (1, 3)),
+    (16, 3, TRANSPOSED),
+)
+"""The depths of FMA tiles, with their stages and arrangements."""
+
+MANY = 64
+"""The accumulators of a thread from which on tiles may be transposed; with more, they must be."""
 
 MMA_TILES = (
     (128, 256, 2, 4),
@@ -198,13 +207,20 @@ def refused(problem: Problem, arch: Arch) -> list[Rejected]:
 def _fma(problem: Problem, arch: Arch) -> list[Blocking]:
     if arch.is_cpu:
         return [each for each in CPU_FMA if _is_shared(each.block_n, each.columns, problem)]
-    return [
-        Blocking(FMA, *tile[:2], depth, *tile[2:], stages, arrangement=STRIPED, residents=residents)
-        for tile in FMA_TILES
-        for depth, stages in product((16, 32), (1, 3))
-        for residents in (2 * BUSY // (tile[2] * tile[3]),)
-        if _is_shared(tile[1], tile[3], problem)
-    ]
+    can_transpose = (
+        problem.streams and not problem.gathered and problem.element_bytes == REGISTER_BYTES
+    )
+    found: list[Blocking] = []
+    for block_m, block_n, rows, columns in FMA_TILES:
+        threads, sums = rows * columns, block_m * block_n // (rows * columns)
+        # Accumulators take half of the registers.
+        residents = min(2 * BUSY, arch.registers_per_processor // (2 * sums)) // threads
+        for depth, stages, arrangement in FMA_STAGES:
+            fits = can_transpose and sums >= MANY if arrangement == TRANSPOSED else sums <= MANY
+            if fits and _is_shared(block_n, columns, problem):
+                choice = Blocking(FMA, block_m, block_n, depth, rows, columns, stages)
+                found.append(replace(choice, arrangement=arrangement, residents=residents))
+    return found
 
 
 def _is_shared(block_n: int, unit: int, problem: Problem) -> bool:
@@ -315,6 +331,9 @@ PACES = {
 BUSY = 256
 """The threads that saturate a multiprocessor with FMA."""
 
+PREFETCHED = 0.2
+"""The fraction of the time of prefetched loads that is not hidden."""
+
 STAGED_STORES = 80e3
 """The bytes of results stored through shared memory per microsecond and multiprocessor."""
 
@@ -385,8 +404,9 @@ def _efficiency(choice: Blocking, products: int) -> float:
     instruction, of which each of `products` matmuls has one per tile.
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
-    if choice.instruction == FMA:
-        return warp_m * warp_n / (warp_m * warp_n + warp_m + warp_n)
+    if choice.instruction == FMA:  # the next fragments of transposed tiles are prefetched
+        loads = (warp_m + warp_n) * (PREFETCHED if choice.arrangement == TRANSPOSED else 1)
+        return warp_m * warp_n / (warp_m * warp_n + loads)
     if product_named(choice.instruction).group == WARP_GROUP:
         columns = warp_n / products
         # In the time of 16 columns, 128 bytes per cycle load half of the 64 rows.
