@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import product
 from math import prod
 
 from hidet.analysis.im2col import has_tiles
@@ -129,20 +130,13 @@ CPU_FMA = [
 block with much work each."""
 
 FMA_TILES = (
-    (128, 256, 16, 16),
     *((128, 128, 16, 16), (128, 64, 16, 16), (64, 128, 16, 16), (64, 64, 16, 16)),
     *((64, 64, 8, 8), (64, 32, 8, 8), (32, 64, 8, 8), (32, 32, 8, 8), (16, 64, 8, 8)),
 )
 """Tiles for FMA: rows, columns, and the threads along each."""
 
-FMA_STAGES = (
-    *((depth, stages, STRIPED) for depth in (16, 32) for stages in (1, 3)),
-    (16, 3, TRANSPOSED),
-)
-"""The depths of FMA tiles, with their stages and arrangements."""
-
-MANY = 64
-"""The accumulators of a thread from which on tiles may be transposed; with more, they must be."""
+LARGE_FMA_TILES = ((128, 256, 16, 16), (128, 128, 16, 16))
+"""The same for transposed operand tiles: FMAs of smaller ones do not make up for slower copies."""
 
 MMA_TILES = (
     (128, 256, 2, 4),
@@ -194,7 +188,11 @@ def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
     """
     fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
     if not fitting:
-        fitting = [each for each in _fma(problem, arch) if not each.refusal(problem, arch)]
+        fitting = [
+            each
+            for each in _fma(problem, arch)
+            if _is_shared(each.block_n, each.columns, problem) and not each.refusal(problem, arch)
+        ]
     return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
 
 
@@ -204,23 +202,26 @@ def refused(problem: Problem, arch: Arch) -> list[Rejected]:
     return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
-def _fma(problem: Problem, arch: Arch) -> list[Blocking]:
+def _fma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     if arch.is_cpu:
-        return [each for each in CPU_FMA if _is_shared(each.block_n, each.columns, problem)]
-    can_transpose = (
-        problem.streams and not problem.gathered and problem.element_bytes == REGISTER_BYTES
-    )
-    found: list[Blocking] = []
-    for block_m, block_n, rows, columns in FMA_TILES:
-        threads, sums = rows * columns, block_m * block_n // (rows * columns)
-        # Accumulators take half of the registers.
-        residents = min(2 * BUSY, arch.registers_per_processor // (2 * sums)) // threads
-        for depth, stages, arrangement in FMA_STAGES:
-            fits = can_transpose and sums >= MANY if arrangement == TRANSPOSED else sums <= MANY
-            if fits and _is_shared(block_n, columns, problem):
-                choice = Blocking(FMA, block_m, block_n, depth, rows, columns, stages)
-                found.append(replace(choice, arrangement=arrangement, residents=residents))
-    return found
+        yield from CPU_FMA
+        return
+    for tile, depth, stages in product(FMA_TILES, (16, 32), (1, 3)):
+        yield _by_threads(tile, depth, stages, STRIPED, arch)
+    if problem.streams and not problem.gathered and problem.element_bytes == REGISTER_BYTES:
+        for tile in LARGE_FMA_TILES:
+            yield _by_threads(tile, 16, 3, TRANSPOSED, arch)
+
+
+def _by_threads(
+    tile: tuple[int, int, int, int], depth: int, stages: int, arrangement: str, arch: Arch
+) -> Blocking:
+    block_m, block_n, rows, columns = tile
+    threads, sums = rows * columns, block_m * block_n // (rows * columns)
+    # Accumulators take half of the registers.
+    residents = min(2 * BUSY, arch.registers_per_processor // (2 * sums)) // threads
+    choice = Blocking(FMA, block_m, block_n, depth, rows, columns, stages)
+    return replace(choice, arrangement=arrangement, residents=residents)
 
 
 def _is_shared(block_n: int, unit: int, problem: Problem) -> bool:
