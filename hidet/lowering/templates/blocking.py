@@ -135,7 +135,7 @@ FMA_TILES = (
 )
 """Tiles for FMA: rows, columns, and the threads along each."""
 
-LARGE_FMA_TILES = ((128, 256, 16, 16), (128, 128, 16, 16))
+LARGE_FMA_TILES = ((256, 128, 16, 16), (128, 256, 16, 16), (128, 128, 16, 16))
 """The same for transposed operand tiles: FMAs of smaller ones do not make up for slower copies."""
 
 MMA_TILES = (
