@@ -283,6 +283,8 @@ class TestProjection:
         assert str(accumulator.project([0])) == "replicate(8) * spatial(4) * repeat(2)"
         assert accumulator.project([]) == accumulator
         assert accumulator.project([0, 1]) == replicate(32)
+        row = replicate(8) * spatial(1, 4) * repeat(1, 2)
+        assert accumulator.project([0], keep=True) == row
 
 
 class TestConstructors:

@@ -341,11 +341,12 @@ class TaskMap:
         """The number of elements of one thread."""
         return self.tasks_per_worker
 
-    def project(self, dims: Iterable[int]) -> "TaskMap":
+    def project(self, dims: Iterable[int], *, keep: bool = False) -> "TaskMap":
         """Return the map of the tile after reduction of dimensions.
 
         The workers stay. A task of the result belongs to all workers that owned one of the tasks
-        reduced into it; duplicate tasks of one worker are listed once.
+        reduced into it; duplicate tasks of one worker are listed once. With `keep`, the dimensions
+        stay with an extent of 1.
 
         Raises:
             MappingError: there is no such dimension.
@@ -356,10 +357,10 @@ class TaskMap:
                 f"cannot reduce dimensions {sorted(dropped)} of {self}",
                 hint=f"it has the dimensions {list(range(self.rank))}",
             )
-        kept = [dim for dim in range(self.rank) if dim not in dropped]
+        kept = [dim for dim in range(self.rank) if keep or dim not in dropped]
         factors = list(unit_factors(len(kept)))
         for digit in self.digits:
-            if digit.dim in kept:
+            if digit.dim in kept and digit.dim not in dropped:
                 dim = kept.index(digit.dim)
                 factors.append(single_factor(digit.kind, digit.extent, dim, len(kept)))
             elif digit.kind != "repeat":

@@ -72,10 +72,12 @@ class SharedLayout:
         swizzle: 0, or the span in bytes in which 16-byte segments are permuted, as by TMA and wgmma
             (PTX ISA, Tensor swizzling modes): 128, 64 or 32. Longer rows are split into consecutive
             panels of that width.
+        padding: the unused bytes after each row, without a swizzle.
     """
 
     contiguous: int
     swizzle: int = 0
+    padding: int = 0
 
     def span(self, element: Attribute) -> int:
         """Return the elements of a row of a panel."""
@@ -86,7 +88,7 @@ class SharedLayout:
         *lead, rows, columns = tile.get_shape()
         pitches, run = (rows, columns) if self.contiguous else (columns, rows)
         if not self.swizzle:
-            return (*lead, pitches, run)
+            return (*lead, pitches, run + self.padding // bytes_of(tile.element_type))
         span = self.span(tile.element_type)
         panels = [run // span] if run > span else []
         return (*lead, *panels, pitches, span)
@@ -108,7 +110,10 @@ SWIZZLES = (0, 32, 64, 128)
 
 @irdl_attr_definition
 class SharedLayoutAttr(MemRefLayoutAttr, Data[SharedLayout]):
-    """`#task.tile<row_major, swizzle 128>`: the memory layout of a shared tile."""
+    """`#task.tile<row_major, swizzle 128>`: the memory layout of a shared tile.
+
+    Instead of a swizzle, rows may have a `padding` in bytes.
+    """
 
     name = "task.tile"
 
@@ -118,24 +123,28 @@ class SharedLayoutAttr(MemRefLayoutAttr, Data[SharedLayout]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> SharedLayout:
-        """Parse `<row_major>` or `<column_major, swizzle 64>`."""
+        """Parse `<row_major>`, `<column_major, swizzle 64>` or `<column_major, padding 16>`."""
         with parser.in_angle_brackets():
             order = parser.parse_identifier()
             if order not in _ORDERS:
                 parser.raise_error(f"{' or '.join(_ORDERS)} expected")
-            swizzle = 0
+            swizzle = padding = 0
             if parser.parse_optional_punctuation(",") is not None:
-                parser.parse_keyword("swizzle")
-                swizzle = parser.parse_integer()
+                if parser.parse_optional_keyword("padding"):
+                    padding = parser.parse_integer(allow_boolean=False, allow_negative=False)
+                else:
+                    parser.parse_keyword("swizzle")
+                    swizzle = parser.parse_integer()
                 if swizzle not in SWIZZLES:
                     parser.raise_error(f"a swizzle has {', '.join(map(str, SWIZZLES))} bytes")
-            return SharedLayout(_ORDERS.index(order), swizzle)
+            return SharedLayout(_ORDERS.index(order), swizzle, padding)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print `<row_major>` or `<column_major, swizzle 64>`."""
+        """Print the order, and the swizzle or the padding if there is one."""
         swizzle = f", swizzle {self.data.swizzle}" if self.data.swizzle else ""
+        padding = f", padding {self.data.padding}" if self.data.padding else ""
         with printer.in_angle_brackets():
-            printer.print_string(f"{_ORDERS[self.data.contiguous]}{swizzle}")
+            printer.print_string(f"{_ORDERS[self.data.contiguous]}{swizzle}{padding}")
 
 
 _ORDERS = ("column_major", "row_major")

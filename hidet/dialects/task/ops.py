@@ -338,10 +338,10 @@ class MatmulOp(FieldAccessOp):
 
     `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map
     distributes the work. `%a[%stage]` is a stage of a ring. `%a` may be a register tile, of
-    fragments. FMA sums K in ascending order; `via "m16n8k16_f16_f32"` selects a tensor core
-    instruction (`hidet.arch.products.find_product`), with unspecified order. An `async` matmul
-    (`wgmma`) is only issued: its tiles and `%c` must not be accessed until a `cuda.wgmma_wait` for
-    its group. With `overwrite` (`wgmma`) it overwrites `%c`.
+    fragments, and so may `%b` with FMA. FMA sums K in ascending order; `via "m16n8k16_f16_f32"`
+    selects a tensor core instruction (`hidet.arch.products.find_product`), with unspecified order.
+    An `async` matmul (`wgmma`) is only issued: its tiles and `%c` must not be accessed until a
+    `cuda.wgmma_wait` for its group. With `overwrite` (`wgmma`) it overwrites `%c`.
     """
 
     name = "task.matmul"
@@ -409,7 +409,8 @@ class MatmulOp(FieldAccessOp):
             raise VerifyException("only wgmma overwrites its accumulator")
         lhs, rhs, result = map(memref_type, (self.lhs, self.rhs, self.accumulator))
         leads = len(self.lhs_offsets), len(self.rhs_offsets), 0
-        tiles = (Space.SHARED, Space.REGISTER), (Space.SHARED,), (Space.REGISTER,)
+        operand = (Space.SHARED, Space.REGISTER)
+        tiles = operand, operand if self.via is None else operand[:1], operand[1:]
         for tile, spaces, lead in zip((lhs, rhs, result), tiles, leads, strict=True):
             if space_of(tile) not in spaces:
                 wanted = " or ".join(map(str, spaces))

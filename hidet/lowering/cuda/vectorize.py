@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -22,7 +22,7 @@ from hidet.dialects.task.marks import ASYNC
 from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.unswitch import unswitch
 from hidet.lowering.cuda.vector_accesses import Address, VectorAccess, VectorLoop
-from hidet.lowering.cuda.zero_fill import zero_filled
+from hidet.lowering.cuda.zero_fill import copy_elements, valid_elements, zero_filled
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -43,8 +43,8 @@ class VectorizePass(KernelPass):
     after it. A loop that only copies becomes vector copies from memory to memory. The first address
     must be aligned to the vector (the runtime aligns kernel arguments to 16 bytes, shared arrays
     are aligned here), and nothing else in the loop may alias what is written. Branches with a
-    uniform condition are unswitched first; an asynchronous copy takes the condition along and
-    writes zeros if it does not hold.
+    uniform condition are unswitched first; an asynchronous copy, also of single elements, takes the
+    condition along and writes zeros if it does not hold.
 
     Shared arrays are aligned as the instructions that access them require.
 
@@ -60,6 +60,9 @@ class VectorizePass(KernelPass):
         while pending:
             loop, budget = pending.pop()
             vectors = VectorLoop(loop, forms)
+            if copy_elements(vectors):
+                forms = IndexForms(kernel)
+                continue
             if not vectors.is_candidate:
                 continue
             valid = zero_filled(vectors)
@@ -175,10 +178,7 @@ class _Rewrite:
 
     def _valid_elements(self, width: int) -> SSAValue | None:
         """Return the number of elements that a copy reads; None for all of them."""
-        if self._valid is None:
-            return None
-        choice = arith.SelectOp(self._valid, self._before.index(width), self._before.index(0))
-        return self._before.insert(choice).result
+        return self._valid and valid_elements(self._before, self._valid, width)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert

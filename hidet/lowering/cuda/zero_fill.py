@@ -1,4 +1,4 @@
-"""Zero-filling asynchronous copies, for `vectorize`.
+"""Zero-filling asynchronous copies, of vectors and of single elements, for `vectorize`.
 
 for v in 0..8: s[v] = x[i + v] if i < n else 0     becomes     cp_async x[i] to s[0] valid
                                                                    (i < n ? 8 : 0)
@@ -9,9 +9,14 @@ from typing import cast
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.arch.instructions import CP_ASYNC
+from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.fields import Element
+from hidet.dialects.shaped import bytes_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.lowering.cuda.unswitch import ConditionHoister
 from hidet.lowering.cuda.vector_accesses import VectorLoop
@@ -37,6 +42,45 @@ def zero_filled(vectors: VectorLoop) -> SSAValue | None:
     for branch in branches:
         inline_region(branch, branch.true_region)
     return KernelBuilder(InsertPoint.before(loop)).all_of(values)
+
+
+def valid_elements(builder: KernelBuilder, valid: SSAValue, width: int) -> SSAValue:
+    """Return the number of elements that a copy reads: all of them if `valid` holds, else none."""
+    choice = arith.SelectOp(valid, builder.index(width), builder.index(0))
+    return builder.insert(choice).result
+
+
+def copy_elements(vectors: VectorLoop) -> bool:
+    """Use `cp.async` in an asynchronous loop that copies single elements; return whether it is one.
+
+    A loop that copies a vector is left alone.
+    """
+    loop = vectors.loop
+    match [op for op in loop.body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]:
+        case [memref.LoadOp() as load, memref.StoreOp() as store]:
+            pass
+        case _:
+            return False
+    branches = _branches(loop)
+    spaces = space_of(load.memref.type), space_of(store.memref.type)
+    if (
+        ASYNC not in loop.attributes
+        or (vectors.is_candidate and vectors.is_async_copy)
+        or spaces != (Space.GLOBAL, Space.SHARED)
+        or bytes_of(load.res.type) not in CP_ASYNC["ca"].sizes
+        or not (branches or store.value is load.res)
+    ):
+        return False
+    conditions = [branch.cond for branch in branches]
+    for branch in branches:
+        inline_region(branch, branch.true_region)
+    builder = KernelBuilder.like(store, InsertPoint.before(store))
+    valid = valid_elements(builder, builder.all_of(conditions), 1) if conditions else None
+    source, target = (Element(op.memref, op.indices) for op in (load, store))
+    builder.insert(CpAsyncOp(1, source, target, CopyCache.CA, valid))
+    for op in (store, load):
+        Rewriter.erase_op(op)
+    return True
 
 
 def _branches(loop: scf.ForOp) -> list[scf.IfOp]:

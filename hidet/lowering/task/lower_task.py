@@ -115,8 +115,6 @@ class LowerMatmul(RewritePattern):
             lower(op, op.instruction)
             rewriter.erase(op)
             return
-        if space_of(op.lhs.type) is not Space.SHARED:
-            raise ScheduleError("a matmul by FMA takes shared tiles only")
         builder = KernelBuilder(InsertPoint.before(op))
         result = element_of(op.accumulator)
         with builder.loop(op.depth, unroll=True, name="k") as k:

@@ -22,7 +22,7 @@ from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp, SharedLayoutAttr, T
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
-from hidet.lowering.templates.config import STRIPED, choices_of
+from hidet.lowering.templates.config import BLOCKED, STRIPED, VECTOR, choices_of
 from hidet.mapping import TaskMap, repeat, spatial
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -35,14 +35,13 @@ class Workers:
         instruction: `fma`, or a name that `hidet.arch.products.find_product` knows.
         rows: the number of workers along M: threads, warps or warp groups.
         columns: the number of workers along N.
-        striped: for FMA, whether adjacent threads own adjacent elements (or vectors) of the tile
-            instead of each thread owning a contiguous block.
+        arrangement: the arrangement of tiles for FMA.
     """
 
     instruction: str
     rows: int
     columns: int
-    striped: bool
+    arrangement: str | int
 
     @classmethod
     def of(cls, kernel: KernelOp) -> Workers:
@@ -50,7 +49,7 @@ class Workers:
         choices = choices_of(kernel)
         match [choices.get(key) for key in ("instruction", "rows", "columns")]:
             case [str() as name, int() as rows, int() as columns] if rows and columns:
-                return cls(name, rows, columns, choices.get("arrangement") == STRIPED)
+                return cls(name, rows, columns, choices.get("arrangement", BLOCKED))
             case _:
                 pass
         raise ScheduleError(
@@ -96,28 +95,38 @@ def _map_fma(
 ) -> TaskMap:
     """Set the layouts of the operand tiles of a matmul by FMA; return the accumulator map.
 
-    With the striped arrangement, threads read vectors from shared memory, along k or along M or N,
-    whichever is contiguous; adjacent threads read adjacent vectors, which avoids bank conflicts.
+    Unless the arrangement is blocked, threads read vectors from shared memory, along k or along M
+    or N, and adjacent threads read adjacent vectors, which avoids bank conflicts.
     """
     whole = workers.repeats(shape, spatial(1, 1))
-    threads = spatial(workers.rows, workers.columns)
-    if not workers.striped:
-        return threads * repeat(*whole)
+    if workers.arrangement == BLOCKED:
+        return spatial(workers.rows, workers.columns) * repeat(*whole)
     vector = [1, 1]
     for side, (tile, depth) in enumerate(((op.lhs, 1), (op.rhs, 0))):
-        contiguous = _contiguous_dim(tile)
-        if contiguous == depth:
+        is_along_k = _contiguous_dim(tile) == depth
+        if is_along_k and workers.arrangement == STRIPED:
             layout = _swizzled(tile, depth)
         else:
-            layout = SharedLayout(contiguous)
+            layout = SharedLayout(1 - depth, padding=VECTOR if is_along_k else 0)
             vector[side] = gcd(whole[side], VECTOR // bytes_of(memref_type(tile).element_type))
         _set_layout(rewriter, tile, SharedLayoutAttr(layout))
     outer = (extent // part for extent, part in zip(whole, vector, strict=True))
-    return repeat(*outer) * threads * repeat(*vector)
+    return repeat(*outer) * _threads(workers) * repeat(*vector)
 
 
-VECTOR = 16
-"""The bytes of a vector access to shared memory."""
+def _threads(workers: Workers) -> TaskMap:
+    """Return the map of threads, in warps of 4x8 lanes if these divide the rows and columns.
+
+    A 128-bit load takes a single pass per half warp if it has 128 bytes of distinct vectors, and
+    each lane has the vector of the adjacent or the second next lane. So lanes go down two rows,
+    then along the columns.
+    """
+    lanes = spatial(2, 1) * spatial(1, 8) * spatial(2, 1)
+    rows, row_rest = divmod(workers.rows, lanes.shape[0])
+    columns, column_rest = divmod(workers.columns, lanes.shape[1])
+    if row_rest or column_rest:
+        return spatial(workers.rows, workers.columns)
+    return spatial(rows, columns) * lanes
 
 
 def _map_tensor_cores(

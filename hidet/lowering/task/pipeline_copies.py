@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FixedBitwidthType, UnitAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -14,8 +14,9 @@ from hidet.analysis.grids import is_view, loads_of
 from hidet.analysis.kernels import kernel_of
 from hidet.dialects import cuda
 from hidet.dialects.compute import GridOp
-from hidet.dialects.shaped import element_of, is_memref, memref_type
-from hidet.dialects.task import CopyOp
+from hidet.dialects.shaped import element_of, is_memref, memref_type, shape_of
+from hidet.dialects.task import CopyOp, MatmulOp
+from hidet.dialects.task.layout import map_of, shared_layout_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.lower_wgmma import wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop, ring_of, stages_of
@@ -45,6 +46,14 @@ class PipelineLoop(RewritePattern):
     registers before the matmul and stored to shared memory after it. Other ops of the loop stay
     in place.
 
+    If the loop does nothing else and the matmul is by FMA, the fragments of the next k are loaded
+    to registers ahead of each step, also across the barrier:
+
+        load a[0][0] to f
+        for k0 { copy x[k0 + 2] to a[(k0 + 2) % 3] async
+                 for k { matmul f   load a[k0 % 3][k + 1] to f }
+                 wait   sync   matmul f   load a[(k0 + 1) % 3][0] to f }
+
     If the loop does nothing else and the matmul is asynchronous (wgmma), it stays in flight for
     one more iteration. Its stage is then released one iteration later, so one tile less is in
     flight:
@@ -71,6 +80,7 @@ class _Pipeline:
         self.pending = int(self.is_async and stages > 2)
         self.ahead = stages - 1 - self.pending
         self.rings = {copy.tile: ring_of(copy.tile, stages) for copy in loop.copies}
+        self.fragments = _fragments(loop)
         self.direct = [copy for copy in loop.copies if can_be_async(copy)]
         self.computed = [copy for copy in loop.copies if not can_be_async(copy)]
 
@@ -90,6 +100,9 @@ class _Pipeline:
         for stage, k in enumerate(steps):
             self._copy(builder, loop.lhs_copies, k, stage)
             builder.insert(cuda.CpAsyncCommitOp())
+        if self.fragments:
+            self._wait(builder)
+            self._load_fragments(builder, builder.index(0), builder.index(0))
         set_unroll(op, NO_UNROLLING)
         builder.insertion_point = InsertPoint.at_start(op.body.block)
         self._build_step(builder)
@@ -118,10 +131,8 @@ class _Pipeline:
     def _build_step(self, builder: KernelBuilder) -> None:
         loop, op, b = self.loop, self.loop.op, builder
         variable = op.body.block.args[0]
-        b.insert(cuda.CpAsyncWaitOp(self.ahead - 1))
-        if self.is_async:
-            b.insert(cuda.FenceProxyAsyncOp())
-        b.insert(cuda.SyncThreadsOp())
+        if not self.fragments:
+            self._wait(b)
         number = b.index(b.div(b.index(b.subtract(variable, op.lb)), loop.step))
         now = b.index(b.mod(number, self.stages))
         if self.is_async:
@@ -133,7 +144,12 @@ class _Pipeline:
             self._copy(b, self.direct, ahead, free)
         loaded = self._load(b, ahead)
         b.insert(cuda.CpAsyncCommitOp())
-        if not self.is_async:
+        if self.fragments:
+            b.insertion_point = InsertPoint.before(cast("Operation", op.body.block.last_op))
+            with b.loop(loop.matmuls[0].depth - 1, unroll=True, name="k") as k:
+                self._multiply_fragments(b)
+                self._load_fragments(b, now, b.index(b.add(k, 1)))
+        elif not self.is_async:
             for product in loop.matmuls:  # keep the order relative to other ops of the loop
                 b.insertion_point = InsertPoint.before(product)
                 loop.multiply(b, product, self.rings, now, is_async=False)
@@ -145,6 +161,32 @@ class _Pipeline:
                     b.insert(CopyOp(registers, [], self.rings[copy.tile], offsets, copy.worker))
         if self.is_async:
             b.insert(cuda.WgmmaWaitOp(loop.groups(self.pending)))
+        if self.fragments:
+            self._wait(b)
+            self._multiply_fragments(b)
+            has_next = b.less(b.add(variable, loop.step), op.ub)  # else load something unused
+            following = b.index(b.mod(b.index(b.add(number, 1)), self.stages))
+            stage = b.insert(arith.SelectOp(has_next, following, now)).result
+            self._load_fragments(b, stage, b.index(0))
+
+    def _wait(self, builder: KernelBuilder) -> None:
+        """Wait for the copies to the next stage by all threads."""
+        builder.insert(cuda.CpAsyncWaitOp(self.ahead - 1))
+        if self.is_async:
+            builder.insert(cuda.FenceProxyAsyncOp())
+        builder.insert(cuda.SyncThreadsOp())
+
+    def _load_fragments(self, builder: KernelBuilder, stage: SSAValue, k: SSAValue) -> None:
+        """Load the fragments of one k of a stage."""
+        for tile, fragment in self.fragments.items():
+            start = [k if extent == 1 else builder.index(0) for extent in shape_of(fragment)]
+            worker = self.loop.matmuls[0].worker
+            builder.insert(CopyOp(self.rings[tile], [stage, *start], fragment, [], worker))
+
+    def _multiply_fragments(self, builder: KernelBuilder) -> None:
+        for op in self.loop.matmuls:
+            lhs, rhs = self.fragments[op.lhs], self.fragments[op.rhs]
+            builder.insert(MatmulOp(lhs, rhs, op.accumulator, op.worker))
 
     def _copy(
         self, builder: KernelBuilder, copies: Sequence[CopyOp], k: SSAValue, stage: Index
@@ -168,6 +210,28 @@ class _Pipeline:
                     offsets = [values.get(offset, offset) for offset in op.source_offsets]
                     builder.insert(CopyOp(op.source, offsets, registers, [], op.worker))
         return found
+
+
+def _fragments(loop: MatmulLoop) -> dict[SSAValue, SSAValue]:
+    """Allocate a register tile for one k of each shared tile, if the loop can prefetch them.
+
+    Its matmuls are by FMA, and their tiles contiguous along M and N, so that threads load vectors.
+    """
+    if not loop.is_pure or any(
+        op.via or shared_layout_of(op.lhs).contiguous or not shared_layout_of(op.rhs).contiguous
+        for op in loop.matmuls
+    ):
+        return {}
+    builder = KernelBuilder(InsertPoint.before(loop.op))
+    maps = {
+        tile: map_of(op.accumulator.type).project([dim], keep=True)
+        for op in loop.matmuls
+        for tile, dim in ((op.lhs, 1), (op.rhs, 0))
+    }
+    found = {tile: builder.register_tile(element_of(tile), maps[tile]) for tile in maps}
+    for tile, fragment in found.items():
+        fragment.name_hint = tile.name_hint and f"{tile.name_hint}_fragment"
+    return found
 
 
 def can_be_async(op: CopyOp) -> bool:

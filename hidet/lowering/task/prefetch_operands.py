@@ -19,7 +19,6 @@ from hidet.dialects.task.layout import map_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.mapping import TaskMap
-from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -73,7 +72,7 @@ class _Operand:
     @property
     def spread(self) -> TaskMap:
         """The map of the prefetched tile."""
-        return _one_row(self.tasks) if self.is_row() else self.tasks
+        return self.tasks.project([0], keep=True) if self.is_row() else self.tasks
 
     @property
     def registers(self) -> int:
@@ -132,20 +131,6 @@ def _needed(op: Operation) -> list[Operation]:
         if each in wanted:
             wanted.update(v.owner for v in each.operands if isinstance(v.owner, Operation))
     return [each for each in block.ops if each in wanted]
-
-
-def _one_row(tasks: TaskMap) -> TaskMap:
-    """Return the map of a row, distributed as the columns of a tile."""
-    factors: list[Factor] = []
-    for factor in tasks.factors:
-        if factor.kind == "replicate":
-            factors.append(factor)
-            continue
-        rows, columns = factor.dims
-        if factor.kind == "spatial" and rows > 1:
-            factors.append(Factor("replicate", (rows,)))
-        factors.append(Factor(factor.kind, (1, columns)))
-    return TaskMap(tuple(factors))
 
 
 def _registers(element: Attribute, tasks: TaskMap) -> int:

@@ -10,10 +10,10 @@ from hidet.analysis.im2col import has_tiles
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
-from hidet.arch.limits import WARP, WARP_GROUP
+from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
 from hidet.arch.products import product_named
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.config import MAX_CHOICE, STRIPED, Config
+from hidet.lowering.templates.config import BLOCKED, MAX_CHOICE, STRIPED, TRANSPOSED, VECTOR, Config
 from hidet.lowering.templates.legality import Footprint, Rejected
 from hidet.lowering.templates.problem import Problem
 
@@ -53,8 +53,7 @@ class Blocking(Config):
         epilogue: `direct`, or `staged`: results are stored through shared memory by TMA.
         cluster_rows: the blocks of a cluster along M.
         cluster_columns: the blocks of a cluster along N.
-        arrangement: for FMA, `blocked`: a thread's elements are contiguous, or `striped`: those of
-            adjacent threads are.
+        arrangement: for FMA, `blocked`, `striped` or `transposed`.
         residents: the minimum number of resident blocks per multiprocessor, which limits registers.
     """
 
@@ -69,7 +68,7 @@ class Blocking(Config):
     epilogue: str = "direct"
     cluster_rows: int = 1
     cluster_columns: int = 1
-    arrangement: str = "blocked"
+    arrangement: str = BLOCKED
     residents: int = 1
 
     @property
@@ -90,7 +89,8 @@ class Blocking(Config):
 
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
-        operands = (self.block_m + self.block_n) * self.block_k * self.stages
+        padding = 2 * VECTOR // problem.element_bytes if self.arrangement == TRANSPOSED else 0
+        operands = (self.block_m + self.block_n + padding) * self.block_k * self.stages
         results = 0
         for columns in problem.stored or (problem.n,):
             own = self.block_n * columns // problem.n
@@ -134,6 +134,9 @@ FMA_TILES = (
     *((64, 64, 8, 8), (64, 32, 8, 8), (32, 64, 8, 8), (32, 32, 8, 8), (16, 64, 8, 8)),
 )
 """Tiles for FMA: rows, columns, and the threads along each."""
+
+LARGE_FMA_TILES = ((256, 128, 16, 16), (128, 256, 16, 16), (128, 128, 16, 16))
+"""The same for transposed operand tiles: FMAs of smaller ones do not make up for slower copies."""
 
 MMA_TILES = (
     (128, 256, 2, 4),
@@ -185,7 +188,11 @@ def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
     """
     fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
     if not fitting:
-        fitting = [each for each in _fma(problem, arch) if not each.refusal(problem, arch)]
+        fitting = [
+            each
+            for each in _fma(problem, arch)
+            if _is_shared(each.block_n, each.columns, problem) and not each.refusal(problem, arch)
+        ]
     return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
 
 
@@ -195,16 +202,26 @@ def refused(problem: Problem, arch: Arch) -> list[Rejected]:
     return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
-def _fma(problem: Problem, arch: Arch) -> list[Blocking]:
+def _fma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     if arch.is_cpu:
-        return [each for each in CPU_FMA if _is_shared(each.block_n, each.columns, problem)]
-    return [
-        Blocking(FMA, *tile[:2], depth, *tile[2:], stages, arrangement=STRIPED, residents=residents)
-        for tile in FMA_TILES
-        for depth, stages in product((16, 32), (1, 3))
-        for residents in (2 * BUSY // (tile[2] * tile[3]),)
-        if _is_shared(tile[1], tile[3], problem)
-    ]
+        yield from CPU_FMA
+        return
+    for tile, depth, stages in product(FMA_TILES, (16, 32), (1, 3)):
+        yield _by_threads(tile, depth, stages, STRIPED, arch)
+    if problem.streams and not problem.gathered and problem.element_bytes == REGISTER_BYTES:
+        for tile in LARGE_FMA_TILES:
+            yield _by_threads(tile, 16, 3, TRANSPOSED, arch)
+
+
+def _by_threads(
+    tile: tuple[int, int, int, int], depth: int, stages: int, arrangement: str, arch: Arch
+) -> Blocking:
+    block_m, block_n, rows, columns = tile
+    threads, sums = rows * columns, block_m * block_n // (rows * columns)
+    # Accumulators take half of the registers.
+    residents = min(2 * BUSY, arch.registers_per_processor // (2 * sums)) // threads
+    choice = Blocking(FMA, block_m, block_n, depth, rows, columns, stages)
+    return replace(choice, arrangement=arrangement, residents=residents)
 
 
 def _is_shared(block_n: int, unit: int, problem: Problem) -> bool:
@@ -318,6 +335,9 @@ PACES = {
 BUSY = 256
 """The threads that saturate a multiprocessor with FMA."""
 
+PREFETCHED = 0.2
+"""The fraction of the time of prefetched loads that is not hidden."""
+
 STAGED_STORES = 80e3
 """The bytes of results stored through shared memory per microsecond and multiprocessor."""
 
@@ -388,8 +408,9 @@ def _efficiency(choice: Blocking, products: int) -> float:
     instruction, of which each of `products` matmuls has one per tile.
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
-    if choice.instruction == FMA:
-        return warp_m * warp_n / (warp_m * warp_n + warp_m + warp_n)
+    if choice.instruction == FMA:  # the next fragments of transposed tiles are prefetched
+        loads = (warp_m + warp_n) * (PREFETCHED if choice.arrangement == TRANSPOSED else 1)
+        return warp_m * warp_n / (warp_m * warp_n + loads)
     if product_named(choice.instruction).group == WARP_GROUP:
         columns = warp_n / products
         # In the time of 16 columns, 128 bytes per cycle load half of the 64 rows.

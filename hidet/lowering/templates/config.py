@@ -13,8 +13,13 @@ from hidet.errors import ScheduleError
 MAX_CHOICE = 1 << 16
 """The largest integer of a config."""
 
-STRIPED = "striped"
-"""The arrangement of FMA tiles in which adjacent threads own adjacent elements."""
+BLOCKED, STRIPED, TRANSPOSED = "blocked", "striped", "transposed"
+"""The arrangements of FMA tiles: a thread owns a contiguous block of the result, adjacent threads
+own adjacent elements or vectors, and as the latter, but operand tiles are contiguous along M and N,
+even if their sources are contiguous along K."""
+
+VECTOR = 16
+"""The bytes of a vector access to shared memory, and of the padding of rows of transposed tiles."""
 
 
 @dataclass(frozen=True)

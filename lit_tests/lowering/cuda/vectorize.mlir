@@ -272,3 +272,42 @@ cuda.kernel @ones(%x : memref<100xf32>) grid(1) block(32) {
     memref.store %a, %s[%i] : memref<128xf32, #cuda.space<shared>>
   } {task.async}
 }
+
+// An asynchronous copy of single elements of four bytes is one, too, of shorter ones it is not.
+
+// CHECK-LABEL: cuda.kernel @elements
+// CHECK:         scf.for
+// CHECK:           %[[VALID:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : index
+// CHECK-NEXT:      cuda.cp_async ca %x[%{{.*}}, %t] to %s[%t, %{{.*}}] width 1 valid %[[VALID]]
+// CHECK:         scf.for
+// CHECK:           cuda.cp_async ca %x[%{{.*}}, %t] to %s[%t, %{{.*}}] width 1 : memref
+// CHECK:         scf.for
+// CHECK:           memref.load %y[
+cuda.kernel @elements(%x : memref<3x32xf32>, %y : memref<4x32xf16>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %s = memref.alloca() : memref<32x4xf32, #cuda.space<shared>>
+  %h = memref.alloca() : memref<32x4xf16, #cuda.space<shared>>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %v = %c0 to %c4 step %c1 {
+    %inside = arith.cmpi slt, %v, %c3 : index
+    %a = scf.if %inside -> (f32) {
+      %b = memref.load %x[%v, %t] : memref<3x32xf32>
+      scf.yield %b : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    memref.store %a, %s[%t, %v] : memref<32x4xf32, #cuda.space<shared>>
+  } {task.async}
+  scf.for %v = %c0 to %c3 step %c1 {
+    %a = memref.load %x[%v, %t] : memref<3x32xf32>
+    memref.store %a, %s[%t, %v] : memref<32x4xf32, #cuda.space<shared>>
+  } {task.async}
+  scf.for %v = %c0 to %c4 step %c1 {
+    %a = memref.load %y[%v, %t] : memref<4x32xf16>
+    memref.store %a, %h[%t, %v] : memref<32x4xf16, #cuda.space<shared>>
+  } {task.async}
+}

@@ -67,10 +67,10 @@ cuda.kernel @fma() grid(1) block(32) attributes {config = {instruction = "fma", 
 
 // -----
 
-// By FMA, striped: neighbouring threads have neighbouring elements, or vectors of them. A tile lies
-// as what it is copied from: %a along k, so that a thread reads vectors of k; %b along columns.
+// By FMA, striped: adjacent threads own adjacent elements or vectors, in warps of 4x8. A tile has the
+// contiguous dimension of its source: %a along k, so threads read vectors of k; %b along columns.
 
-// CHECK:       #[[F:.*]] = #task.map<repeat(2, 1) * spatial(4, 8) * repeat(1, 4)>
+// CHECK:       #[[F:.*]] = #task.map<repeat(2, 1) * spatial(2, 8) * repeat(1, 4) * spatial(2, 1)>
 // CHECK-LABEL: cuda.kernel @striped
 // CHECK:         %c = memref.alloca() : memref<8x32xf32, #[[F]], #cuda.space<register>>
 // CHECK-NEXT:    %a = memref.alloca() : memref<8x16xf32, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
@@ -84,6 +84,27 @@ cuda.kernel @striped(%x : memref<8x16xf32>, %w : memref<16x32xf32>) grid(1) bloc
   task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<8x16xf32> to memref<8x16xf32, #cuda.space<shared>>
   task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<16x32xf32> to memref<16x32xf32, #cuda.space<shared>>
   task.matmul %a, %b to %c on %t : memref<8x16xf32, #cuda.space<shared>>, memref<16x32xf32, #cuda.space<shared>> to memref<8x32xf32, #task.map<?>, #cuda.space<register>>
+}
+
+// -----
+
+// By FMA, transposed: %a is contiguous along its rows, too; its copy transposes, and padding avoids
+// bank conflicts.
+
+// CHECK:       #[[F:.*]] = #task.map<repeat(2, 1) * spatial(2, 8) * spatial(2, 1) * repeat(4, 4)>
+// CHECK-LABEL: cuda.kernel @transposed
+// CHECK:         %c = memref.alloca() : memref<32x32xf32, #[[F]], #cuda.space<register>>
+// CHECK-NEXT:    %a = memref.alloca() : memref<32x16xf32, #task.tile<column_major, padding 16>, #cuda.space<shared>>
+// CHECK-NEXT:    %b = memref.alloca() : memref<16x32xf32, #task.tile<row_major>, #cuda.space<shared>>
+cuda.kernel @transposed(%x : memref<32x16xf32>, %w : memref<16x32xf32>) grid(1) block(32) attributes {config = {instruction = "fma", rows = 4 : i64, columns = 8 : i64, arrangement = "transposed"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %c = memref.alloca() : memref<32x32xf32, #task.map<?>, #cuda.space<register>>
+  %a = memref.alloca() : memref<32x16xf32, #cuda.space<shared>>
+  %b = memref.alloca() : memref<16x32xf32, #cuda.space<shared>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<32x16xf32> to memref<32x16xf32, #cuda.space<shared>>
+  task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<16x32xf32> to memref<16x32xf32, #cuda.space<shared>>
+  task.matmul %a, %b to %c on %t : memref<32x16xf32, #cuda.space<shared>>, memref<16x32xf32, #cuda.space<shared>> to memref<32x32xf32, #task.map<?>, #cuda.space<register>>
 }
 
 // -----

@@ -159,3 +159,47 @@ cuda.kernel @chain(%x : memref<16x16xf16>, %y : memref<64x16xf16>) grid(1) block
     task.matmul %p, %b to %c on %t via "m16n8k16_f16_f32" : memref<16x16xf16, #C, #cuda.space<register>>, memref<16x16xf16, #T, #cuda.space<shared>> to memref<16x16xf32, #C, #cuda.space<register>>
   }
 }
+
+// -----
+
+// By FMA, if tiles are contiguous along M and N: fragments of the next k are loaded after each step,
+// those of the next tile after the barrier. After the last tile its first ones are loaded again.
+
+// CHECK:       #[[A:.*]] = #task.map<spatial(4, 1) * repeat(2, 1) * replicate(8)>
+// CHECK-NEXT:  #[[B:.*]] = #task.map<replicate(4) * spatial(1, 8) * repeat(1, 2)>
+// CHECK-LABEL: cuda.kernel @fragments
+// CHECK:         %a_fragment = memref.alloca() : memref<8x1xf32, #[[A]], #cuda.space<register>>
+// CHECK-NEXT:    %b_fragment = memref.alloca() : memref<1x16xf32, #[[B]], #cuda.space<register>>
+// CHECK:         cuda.cp_async_wait 0
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK:         task.copy %a[%{{.*}}, %{{.*}}, %{{.*}}] to %a_fragment[] on %t
+// CHECK:         task.copy %b[%{{.*}}, %{{.*}}, %{{.*}}] to %b_fragment[] on %t
+// CHECK:         scf.for %k0
+// CHECK:           cuda.cp_async_commit
+// CHECK:           scf.for %k =
+// CHECK-NEXT:        task.matmul %a_fragment, %b_fragment to %c on %t
+// CHECK:             %[[K:.*]] = arith.addi %k,
+// CHECK:             task.copy %a[%[[NOW:.*]], %{{.*}}, %[[K]]] to %a_fragment[] on %t
+// CHECK:             task.copy %b[%[[NOW]], %[[K]], %{{.*}}] to %b_fragment[] on %t
+// CHECK:           {cuda.unroll}
+// CHECK-NEXT:      cuda.cp_async_wait 0
+// CHECK-NEXT:      cuda.sync_threads
+// CHECK-NEXT:      task.matmul %a_fragment, %b_fragment to %c on %t
+// CHECK:           %[[NEXT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NOW]] : index
+// CHECK:           task.copy %a[%[[NEXT]],
+// CHECK:           task.copy %b[%[[NEXT]],
+// CHECK:         cuda.cp_async_wait 0
+cuda.kernel @fragments(%x : memref<8x64xf32>, %w : memref<64x16xf32>) grid(1) block(32) attributes {config = {stages = 2 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  %s = arith.constant 4 : index
+  %c = memref.alloca() : memref<8x16xf32, #task.map<spatial(4, 8) * repeat(2, 2)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<8x4xf32, #task.tile<column_major, padding 16>, #cuda.space<shared>>
+  %b = memref.alloca() : memref<4x16xf32, #task.tile<row_major>, #cuda.space<shared>>
+  scf.for %k0 = %z to %n step %s {
+    task.copy %x[%z, %k0] to %a[] in #task.map<spatial(8, 4)> on %t : memref<8x64xf32> to memref<8x4xf32, #task.tile<column_major, padding 16>, #cuda.space<shared>>
+    task.copy %w[%k0, %z] to %b[] in #task.map<repeat(2, 1) * spatial(2, 16)> on %t : memref<64x16xf32> to memref<4x16xf32, #task.tile<row_major>, #cuda.space<shared>>
+    task.matmul %a, %b to %c on %t : memref<8x4xf32, #task.tile<column_major, padding 16>, #cuda.space<shared>>, memref<4x16xf32, #task.tile<row_major>, #cuda.space<shared>> to memref<8x16xf32, #task.map<spatial(4, 8) * repeat(2, 2)>, #cuda.space<register>>
+  }
+}

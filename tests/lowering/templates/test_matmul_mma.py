@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from hidet.arch.instructions import FMA
 from hidet.lowering.templates.blocking import Blocking
-from hidet.lowering.templates.config import STRIPED
+from hidet.lowering.templates.config import STRIPED, TRANSPOSED
 
 F16, BF16, TF32 = "m16n8k16_f16_f32", "m16n8k16_bf16_f32", "m16n8k8_tf32_f32"
 HALF_SUMS = "m16n8k16_f16_f16"
@@ -68,6 +68,8 @@ BLOCKINGS = (
     Blocking(WGMMA_WIDE, 64, 256, 64, 1, 1, 2, grid=1, epilogue="staged"),
     Blocking(HALF_SUMS, 64, 64, 32, 2, 2, 3),
     Blocking(WGMMA_TF32, 64, 64, 32, 1, 1, 3, grid=1, epilogue="staged"),
+    Blocking(FMA, 64, 64, 16, 4, 16, 3, arrangement=TRANSPOSED),
+    Blocking(FMA, 32, 32, 8, 4, 8, 1, arrangement=TRANSPOSED),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -91,6 +93,9 @@ QUICK = {
     (21, "nt"),
     (22, "nt"),
     (22, "tn"),
+    (23, "nt"),
+    (23, "tn"),
+    (24, "nn"),
 }
 
 
