@@ -80,12 +80,11 @@ class Worker:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
+            self._send(process.stdin.fileno(), json.dumps(request).encode() + b"\n")
             poll = select.poll()
             poll.register(process.stdout, select.POLLIN)
             if not poll.poll(self._time_limit * 1e3):
-                raise WorkerCrash(f"it did not end within {self._time_limit:g} seconds")
+                raise self._late()
             line = process.stdout.readline()
             if not line.endswith(b"\n"):
                 raise WorkerCrash(self._death(process))
@@ -99,6 +98,19 @@ class Worker:
             self.close()
             raise
         return reply
+
+    def _send(self, pipe: int, line: bytes) -> None:
+        """Write to a pipe, which a process that hangs does not empty."""
+        os.set_blocking(pipe, False)
+        poll = select.poll()
+        poll.register(pipe, select.POLLOUT)
+        while line:
+            if not poll.poll(self._time_limit * 1e3):
+                raise self._late()
+            line = line[os.write(pipe, line) :]
+
+    def _late(self) -> WorkerCrash:
+        return WorkerCrash(f"it did not end within {self._time_limit:g} seconds")
 
     def kill(self) -> None:
         """Kill the process while another thread may wait for its reply."""

@@ -1,6 +1,7 @@
 """Workers answer, and die without harm."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +74,17 @@ def test_failures(worker, do, reason):
     worker._time_limit = 60
     assert worker.ask(double(4))["twice"] == 8
     assert worker.ask(double(0))["pid"] != pid
+
+
+def test_requests_of_any_length(worker):
+    """One is longer than a pipe's buffer; if it is not read, its time ends too."""
+    text = "x" * (1 << 20)
+    assert worker.ask(double(text))["twice"] == 2 * text
+    process = worker.start()
+    os.kill(process.pid, signal.SIGSTOP)
+    worker._time_limit = 0.5
+    with pytest.raises(WorkerCrash, match=r"did not end within 0\.5 seconds"):
+        worker.ask(double(text))
 
 
 def test_module_that_does_not_start():
