@@ -88,12 +88,8 @@ def test_sources_are_checked(tmp_path):
 
 def test_missing_barrier_is_found(monkeypatch, tmp_path):
     """Without the pass that inserts barriers, the error names the line of the model."""
-    task = tuple(name for name in pipelines.TASK if name != "insert-barriers")
-    monkeypatch.setitem(
-        pipelines.PIPELINES,
-        "hidet-pipeline",
-        (*pipelines.GRAPH, *pipelines.COMPUTE, *task, *pipelines.CUDA, *pipelines.HOST),
-    )
+    others = tuple(name for name in pipelines.LOWERING if name != "insert-barriers")
+    monkeypatch.setitem(pipelines.PIPELINES, "lowering-pipeline", others)
     compiled = torch.compile(lambda x, y: x @ y, backend="hidet")
     with option.context(cache_dir=tmp_path), pytest.raises(HidetError, match="seed 0") as caught:
         compiled(torch.rand(40, 50), torch.rand(50, 60))
