@@ -1,6 +1,7 @@
 """Lowers the kernels of a program in worker processes, on all cores."""
 
 import warnings
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 
@@ -73,12 +74,26 @@ def lower_kernels(
     Returns:
         Whether the kernels are lowered; not if there are too few.
     """
-    if len(kernels_of(module)) < MIN_KERNELS:
+    kernels = kernels_of(module)
+    if len(kernels) < MIN_KERNELS:
         return False
     report.workers = workers.count
+    context = make_context()
+    headers: dict[KernelOp, KernelOp] = {}
     try:
-        with report.stage(LOWER_KERNELS):
-            headers = _lower_all(module, workers, options, toolchain, builds, report)
+        with (
+            report.stage(LOWER_KERNELS),
+            closing(_lower_each(kernels, workers, options)) as replies,
+        ):
+            for kernel, reply in replies:
+                header = Parser(context, reply["header"]).parse_op()
+                assert isinstance(header, KernelOp)
+                if reply["source"] is not None:
+                    symbol = header.sym_name.data
+                    key = builds.submit(symbol, reply["source"], toolchain.symbol(symbol))
+                    header.attributes[BINARY] = StringAttr(key)
+                headers[kernel] = header
+                report.add_kernel(reply["times"])
     except WorkerError as error:
         report.kernel_steps = []
         if isinstance(error, WorkerCrash):
@@ -94,35 +109,20 @@ def lower_kernels(
     return True
 
 
-def _lower_all(
-    module: ModuleOp,
-    workers: WorkerPool,
-    options: PassOptions,
-    toolchain: Toolchain,
-    builds: KernelBuilds,
-    report: CompileTimes,
-) -> dict[KernelOp, KernelOp]:
-    """Return what replaces each kernel of a program; see `lower_kernels`.
+def _lower_each(
+    kernels: Sequence[KernelOp], workers: WorkerPool, options: PassOptions
+) -> Generator[tuple[KernelOp, Message]]:
+    """Yield each kernel and the reply of the worker that lowered it, as they arrive.
 
     Raises:
         WorkerError: a pass failed, or a worker.
     """
     # Large kernels come first: they take longest, also to compile.
-    texts = [(located_text(kernel), kernel) for kernel in kernels_of(module)]
+    texts = [(located_text(kernel), kernel) for kernel in kernels]
     texts.sort(key=lambda entry: len(entry[0]), reverse=True)
     requests: list[Message] = [{"kernel": text, "options": asdict(options)} for text, _ in texts]
-    context = make_context()
-    headers: dict[KernelOp, KernelOp] = {}
     with closing(workers.ask_each(requests)) as replies:
         for number, reply in replies:
             if isinstance(reply, WorkerError):
                 raise reply
-            header = Parser(context, reply["header"]).parse_op()
-            assert isinstance(header, KernelOp)
-            if reply["source"] is not None:
-                symbol = header.sym_name.data
-                key = builds.submit(symbol, reply["source"], toolchain.symbol(symbol))
-                header.attributes[BINARY] = StringAttr(key)
-            headers[texts[number][1]] = header
-            report.add_kernel(reply["times"])
-    return headers
+            yield texts[number][1], reply

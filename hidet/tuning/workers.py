@@ -84,7 +84,7 @@ class Worker:
             poll = select.poll()
             poll.register(process.stdout, select.POLLIN)
             if not poll.poll(self._time_limit * 1e3):
-                raise self._late()
+                raise self._timeout()
             line = process.stdout.readline()
             if not line.endswith(b"\n"):
                 raise WorkerCrash(self._death(process))
@@ -106,10 +106,10 @@ class Worker:
         poll.register(pipe, select.POLLOUT)
         while line:
             if not poll.poll(self._time_limit * 1e3):
-                raise self._late()
+                raise self._timeout()
             line = line[os.write(pipe, line) :]
 
-    def _late(self) -> WorkerCrash:
+    def _timeout(self) -> WorkerCrash:
         return WorkerCrash(f"it did not end within {self._time_limit:g} seconds")
 
     def kill(self) -> None:

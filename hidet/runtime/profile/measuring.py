@@ -116,7 +116,7 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
         if len(ready) > 1:
             alike.update(ready)
         placed[ready[0]] = span
-        waiting[name] = [number for number in waiting[name] if number != ready[0]]
+        waiting[name].remove(ready[0])
     return [placed[number] for number in range(len(plan.forward))], alike
 
 

@@ -66,22 +66,28 @@ def kernels_of(w, groups):
     return 1 + filters_are_packed + images_are_packed
 
 
+def check_convolution(check, x, w, options, kernels, choices):
+    """Compare a convolution and a ReLU with float64; return the compiled graph."""
+    y = functional.conv2d(x.double(), w.double(), **options).relu()
+    return check(
+        conv2d(x, w, y.half(), options),
+        packed(x, w),
+        {"y": y},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        kernels=kernels,
+        options=choices,
+    )
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_random_convolutions(check, choose, seed):
     """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
     draw = random.Random(seed)
     torch.manual_seed(seed)
     x, w, options = convolution(draw)
-    y = functional.conv2d(x.double(), w.double(), **options).relu()
-    check(
-        conv2d(x, w, y.half(), options),
-        packed(x, w),
-        {"y": y},
-        dtype=torch.float16,
-        tolerance=4e-3,
-        kernels=kernels_of(w, options["groups"]),
-        options=choose(draw.choice(CHOICES)),
-    )
+    kernels = kernels_of(w, options["groups"])
+    check_convolution(check, x, w, options, kernels, choose(draw.choice(CHOICES)))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -96,20 +102,12 @@ def test_few_channels(check, choose, seed):
     options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": 1}
     x = torch.randn(draw.randint(1, 3), depth, *sizes).half()
     w = torch.randn(draw.choice((8, 20)), depth, *kernel).half()
-    y = functional.conv2d(x.double(), w.double(), **options).relu()
-    graph = check(
-        conv2d(x, w, y.half(), options),
-        packed(x, w),
-        {"y": y},
-        dtype=torch.float16,
-        tolerance=4e-3,
-        kernels=2 + (kernel[0] > 1),  # filters of one row are a matrix already
-        options=choose(draw.choice(CHOICES)),
-    )
+    kernels = 2 + (kernel[0] > 1)  # filters of one row are a matrix already
+    graph = check_convolution(check, x, w, options, kernels, choose(draw.choice(CHOICES)))
+    y = functional.conv2d(x, w, **options)
     taps = 4 * w.shape[2] * (kernel[1] + kernel[1] % 2)
-    assert 2 * y.numel() * taps in [
-        each.work.operations for each in graph.plan.kernels if each.work
-    ]
+    work = [each.work.operations for each in graph.plan.kernels if each.work]
+    assert 2 * y.numel() * taps in work
 
 
 @pytest.mark.parametrize(("depth", "copied"), [(64, 16), (8, 16), (4, 8), (3, 8)])
@@ -170,16 +168,8 @@ def test_images_that_come_by_tma(check, choose, images, filters, options, choice
     torch.manual_seed(0)
     x, w = torch.randn(images).half(), torch.randn(filters).half()
     options = {**options, "groups": 1}
-    y = functional.conv2d(x.double(), w.double(), **options).relu()
-    graph = check(
-        conv2d(x, w, y.half(), options),
-        packed(x, w),
-        {"y": y},
-        dtype=torch.float16,
-        tolerance=4e-3,
-        kernels=1 + (w[0, 0].numel() > 1) + (w.shape[1] < 4),
-        options=choose(choice),
-    )
+    kernels = 1 + (w[0, 0].numel() > 1) + (w.shape[1] < 4)
+    graph = check_convolution(check, x, w, options, kernels, choose(choice))
     arguments = [argument for launch in graph.plan.forward for argument in launch.arguments]
     maps = [argument.spec for argument in arguments if isinstance(argument, TensorMap)]
     assert sum(spec.pixels != () for spec in maps) == 1
