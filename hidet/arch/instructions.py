@@ -100,6 +100,11 @@ class MmaInstruction(Instruction):
     group: int = WARP
 
     @property
+    def kind(self) -> str:
+        """The type of A and B, such as `tf32`."""
+        return self.name.split("_")[1]
+
+    @property
     def accumulator(self) -> TaskMap:
         """The map of the elements of C to threads."""
         (fragment,) = (o.fragment for o in self.operands if o.access is Access.UPDATE)

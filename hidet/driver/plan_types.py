@@ -49,6 +49,7 @@ def tensor_map_spec(kind: TensorMapType, strides: Sequence[int]) -> TensorMapSpe
         box=kind.box_extents,
         swizzle=kind.swizzle.data,
         pixels=tuple(kind.pixels or ()),
+        tf32=kind.rounds,
     )
 
 

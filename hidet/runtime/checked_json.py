@@ -68,7 +68,7 @@ def _refuse(path: str, wanted: str, value: object) -> NoReturn:
 
 def _decode(expected: Any, value: object, path: str) -> object:
     origin = typing.get_origin(expected)
-    if expected in (int, str, types.NoneType):
+    if expected in (int, bool, str, types.NoneType):
         if type(value) is not expected:  # a bool is no int here
             _refuse(path, f"of type {expected.__name__}", value)
         return value

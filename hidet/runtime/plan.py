@@ -74,7 +74,7 @@ class Launch:
         dependencies: earlier launches of the same list that this one depends on, transitively
             reduced.
         edges: the kind of these dependencies. With programmatic ones, the kernel starts earlier
-            and synchronizes itself; they are used in chains of launches only.
+            and synchronizes itself.
     """
 
     kernel: int
@@ -234,6 +234,7 @@ def _is_possible(tensor_map: TensorMap) -> bool:
     steps = (step for each in spec.pixels[2:] for step in each)
     extents = (*spec.shape, *spec.strides, *spec.box, *steps)
     is_known = spec.swizzle in (0, 32, 64, 128) and tensor_map.offset >= 0
+    is_known = is_known and (not spec.tf32 or spec.dtype == "f32")
     has_rank = len(spec.strides) == rank - 1 and len(spec.box) == (2 if spec.pixels else rank)
     has_pixels = [len(each) for each in spec.pixels] in ([], [rank - 2] * 3)
     return is_known and has_rank and has_pixels and min(extents, default=0) > 0

@@ -59,6 +59,7 @@ class TensorMapSpec:
         swizzle: the span of the swizzle in bytes; 0 for none.
         pixels: in im2col mode the first pixel that a copy can begin at, the last one, and the
             distance of adjacent ones; else empty.
+        tf32: whether loads round f32 to TF32.
     """
 
     dtype: DtypeName
@@ -67,6 +68,7 @@ class TensorMapSpec:
     box: tuple[int, ...]
     swizzle: int
     pixels: tuple[tuple[int, ...], ...] = ()
+    tf32: bool = False
 
 
 class Span(NamedTuple):

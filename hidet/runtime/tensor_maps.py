@@ -40,7 +40,8 @@ class CpuTensorMap(ctypes.Structure):
         ("base", ctypes.c_void_p),
         ("strides", ctypes.c_longlong * (MAX_RANK - 1)),
         ("rank", ctypes.c_int),
-        ("element_bytes", ctypes.c_int),
+        ("element_bytes", ctypes.c_short),
+        ("tf32", ctypes.c_short),
         ("swizzle", ctypes.c_int),
         ("extents", ctypes.c_int * MAX_RANK),
         ("box", ctypes.c_int * MAX_RANK),
@@ -61,6 +62,7 @@ def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
             (*spec.strides[::-1], *[0] * rest),
             rank,
             ITEM_SIZES[spec.dtype],
+            spec.tf32,
             spec.swizzle,
             (*spec.shape[::-1], *[1] * rest),
             (*spec.box[::-1], *[1] * (MAX_RANK - len(spec.box))),
@@ -77,7 +79,7 @@ def encode_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int) ->
     """
     driver: Any = services.driver
     rank, swizzle = len(spec.shape), f"{spec.swizzle}B" if spec.swizzle else "NONE"
-    element = f"CU_TENSOR_MAP_DATA_TYPE_{_DRIVER_TYPES[spec.dtype]}"
+    element = "TFLOAT32" if spec.tf32 else _DRIVER_TYPES[spec.dtype]
     if spec.pixels:
         first, last, step = (each[::-1] for each in spec.pixels)
         ends = [place + 1 - extent for place, extent in zip(last, spec.shape[-2:0:-1], strict=True)]
@@ -88,7 +90,7 @@ def encode_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int) ->
         box = ([driver.cuuint32_t(extent) for extent in spec.box[::-1]],)
     encoded = services.call(
         "cuTensorMapEncodeIm2col" if spec.pixels else "cuTensorMapEncodeTiled",
-        getattr(driver.CUtensorMapDataType, element),
+        getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{element}"),
         rank,
         address,
         [driver.cuuint64_t(extent) for extent in spec.shape[::-1]],

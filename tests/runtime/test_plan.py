@@ -21,7 +21,7 @@ def test_round_trip(plans):
 
 def _with_values(plans):
     """Give a plan of one launch that gets a number and the map of an output."""
-    spec = TensorMapSpec("f32", (4, 16), (64,), (4, 16), 64)
+    spec = TensorMapSpec("f32", (4, 16), (64,), (4, 16), 64, tf32=True)
     places = ((-1, 0), (2, 3), (1, 2))
     pixels = TensorMapSpec("f16", (2, 4, 5, 8), (320, 80, 16), (16, 8), 0, places)
     arguments = (
@@ -55,6 +55,8 @@ def test_values_survive(plans):
         (["arguments", 2, "spec", "strides"], [], "has the impossible tensor map"),
         (["arguments", 2, "spec", "box", 0], 0, "has the impossible tensor map"),
         (["arguments", 2, "spec", "pixels"], [[0], [1], [1]], "has the impossible tensor map"),
+        (["arguments", 4, "spec", "tf32"], True, "has the impossible tensor map"),
+        (["arguments", 4, "spec", "tf32"], 1, "must be of type bool"),
         (["arguments", 4, "spec", "box"], [16, 1, 1, 8], "has the impossible tensor map"),
         (["arguments", 4, "spec", "pixels", 0], [-1], "has the impossible tensor map"),
         (["arguments", 4, "spec", "pixels", 2], [1, 0], "has the impossible tensor map"),

@@ -13,8 +13,10 @@ namespace hidet {
 // to kernels for the CPU.
 struct TensorMap {
   char* base;
-  long long strides[4];              // in bytes, from the second dimension on
-  int rank, element_bytes, swizzle;  // swizzle in bytes, as in matrix_descriptor
+  long long strides[4];       // in bytes, from the second dimension on
+  int rank;
+  short element_bytes, tf32;  // whether loads round f32 to TF32
+  int swizzle;                // in bytes, as in matrix_descriptor
   int extents[5], box[5];            // in elements, the fastest dimension first
   // Of a map of pixels, whose box is one of channels and pixels: the first pixel, the last one and the
   // distance of neighbours along each dimension of an image; all 0 in other maps.
@@ -169,9 +171,15 @@ struct BoxLoad {
                        shared_shadow.land_copy(shared, bytes, stamp);
                      });
 #endif
+    const bool rounds = map.tf32 != 0;
     const int size = for_each_element(map, from, reinterpret_cast<std::uintptr_t>(dst),
                                       [=](char* shared, const char* global) {
-                                        if (global != nullptr) {
+                                        if (global != nullptr && rounds) {
+                                          float value;
+                                          __builtin_memcpy(&value, global, bytes);
+                                          value = round_tf32(value);
+                                          __builtin_memcpy(shared, &value, bytes);
+                                        } else if (global != nullptr) {
                                           __builtin_memcpy(shared, global, bytes);
                                         } else {
                                           __builtin_memset(shared, 0, bytes);

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     TensorType,
+    f32,
     i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
@@ -140,7 +141,8 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
 
     A kernel argument of 128 bytes, encoded by the host (cuTensorMapEncodeTiled): the tensor in
     global memory, the box of a copy in the order of the dimensions, and the span in bytes in which
-    16-byte segments of box rows are permuted.
+    16-byte segments of box rows are permuted. With `tf32` at the end, loads round f32 to the
+    nearest TF32 (CU_TENSOR_MAP_DATA_TYPE_TFLOAT32), as `wgmma` would truncate instead.
 
     `!cuda.tensor_map<tensor<8x14x14x64xf16>, box [128, 64], pixels [-1, -1] to [12, 12] step
     [1, 1]>`: channels-last images and their base pixels (cuTensorMapEncodeIm2col). A copy takes 128
@@ -154,6 +156,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
     box: ArrayAttr[IntAttr]
     walk: ArrayAttr[ArrayAttr[IntAttr]]
     swizzle: IntAttr
+    tf32: IntAttr
 
     def __init__(
         self,
@@ -161,15 +164,22 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         box: Sequence[int],
         swizzle: int = 0,
         pixels: Pixels | None = None,
+        *,
+        tf32: bool = False,
     ) -> None:
         walk = ArrayAttr(map(_numbers, pixels or ()))
-        super().__init__(tensor, _numbers(box), walk, IntAttr(swizzle))
+        super().__init__(tensor, _numbers(box), walk, IntAttr(swizzle), IntAttr(int(tf32)))
 
     @property
     def pixels(self) -> Pixels | None:
         """The base pixels of copies, None if copies take boxes."""
         found = [tuple(each.data for each in corner) for corner in self.walk]
         return Pixels(*found) if found else None
+
+    @property
+    def rounds(self) -> bool:
+        """Whether loads round f32 to TF32."""
+        return bool(self.tf32.data)
 
     @property
     def box_extents(self) -> tuple[int, ...]:
@@ -189,6 +199,8 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         shape = self.tensor.get_shape()
         if DYNAMIC_INDEX in shape:
             raise VerifyException(f"a tensor map of {self.tensor}, whose extents must be known")
+        if self.rounds and self.tensor.get_element_type() != f32:
+            raise VerifyException(f"a tensor map that rounds {self.tensor} to TF32, not f32")
         size, swizzle, pixels = self.element_bytes, self.swizzle.data, self.pixels
         if pixels is None:
             problem = box_problem(shape, self.box_extents, size, swizzle)
@@ -200,9 +212,9 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<tensor<8x64xf16>, box [8, 32], pixels [..] to [..] step [..], swizzle 64>`.
+        """Parse `<tensor<8x64xf32>, box [8, 16], pixels [..] to [..] step [..], swizzle 64, tf32>`.
 
-        Pixels and swizzle are optional.
+        Pixels, swizzle and tf32 are optional.
         """
         with parser.in_angle_brackets():
             tensor = parser.parse_type()
@@ -210,18 +222,20 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
             parser.parse_keyword("box")
             box = _parse_numbers(parser)
             walk: list[ArrayAttr[IntAttr]] = []
-            swizzle = 0
+            swizzle = tf32 = 0
             while parser.parse_optional_punctuation(",") is not None:
                 if not walk and parser.parse_optional_keyword("pixels") is not None:
                     walk.append(_parse_numbers(parser))
                     for word in ("to", "step"):
                         parser.parse_keyword(word)
                         walk.append(_parse_numbers(parser))
-                else:
-                    parser.parse_keyword("swizzle")
+                elif not swizzle and parser.parse_optional_keyword("swizzle") is not None:
                     swizzle = parser.parse_integer()
+                else:
+                    parser.parse_keyword("tf32")
+                    tf32 = 1
                     break
-        return tensor, box, ArrayAttr(walk), IntAttr(swizzle)
+        return tensor, box, ArrayAttr(walk), IntAttr(swizzle), IntAttr(tf32)
 
     def print_parameters(self, printer: Printer) -> None:
         """Print the parameters."""
@@ -233,6 +247,8 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", pixels {first} to {last} step {step}")
             if self.swizzle.data:
                 printer.print_string(f", swizzle {self.swizzle.data}")
+            if self.rounds:
+                printer.print_string(", tf32")
 
 
 def _numbers(values: Sequence[int]) -> ArrayAttr[IntAttr]:

@@ -10,7 +10,7 @@ from hidet.dialects.cuda.tensor_map import MAX_BOX, box_problem
 from hidet.dialects.cuda.tensor_map import TensorMapType as TensorMapAttr
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.types import TensorType
+from hidet.frontends.script.types import TF32, TensorType
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class TensorMapType:
         swizzle: 0, 32, 64 or 128: the span in bytes within which 16-byte chunks of a row are
             permuted to avoid bank conflicts (PTX ISA, Swizzling Modes). The matrix descriptor that
             reads the box has the same swizzle.
+
+    Loads of `tf32` elements round to the nearest TF32, where `wgmma` would truncate `f32`.
     """
 
     tensor: TensorType
@@ -41,7 +43,8 @@ class TensorMapType:
     def ir(self) -> TensorMapAttr:
         """The parameter type in the IR."""
         tensor = builtin.TensorType(self.tensor.element.ir, self.tensor.shape)
-        return TensorMapAttr(tensor, self.extents, self.swizzle)
+        rounds = self.tensor.element == TF32
+        return TensorMapAttr(tensor, self.extents, self.swizzle, tf32=rounds)
 
     @property
     def extents(self) -> tuple[int, ...]:

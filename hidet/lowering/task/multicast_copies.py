@@ -100,7 +100,7 @@ class _Multicast:
         box = [*kind.box_extents]
         box[-2] = rows
         builder = KernelBuilder(InsertPoint.before(whole))
-        part = cuda.TensorMapType(kind.tensor, box, kind.swizzle.data)
+        part = cuda.TensorMapType(kind.tensor, box, kind.swizzle.data, tf32=kind.rounds)
         new_map = builder.insert(cuda.TensorMapOp(whole.buffer, part, whole.first, whole.steps))
         builder = KernelBuilder(InsertPoint.before(op))
         rank = builder.mod(builder.insert(cuda.BlockIdOp()).result, self.blocks)

@@ -17,6 +17,7 @@ from hidet.dialects.compute import GridOp
 from hidet.dialects.shaped import element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.layout import map_of, shared_layout_of
+from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.lower_wgmma import wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop, ring_of, stages_of
@@ -234,6 +235,15 @@ def _fragments(loop: MatmulLoop) -> dict[SSAValue, SSAValue]:
     return found
 
 
+def _check_rounding(op: MatmulOp) -> None:
+    instruction = op.instruction
+    if instruction is not None and instruction.kind == "tf32":
+        raise ScheduleError(
+            f"{instruction.ptx} truncates f32 to TF32, and threads copy its tiles as they are",
+            hint="windows that TMA can load, which rounds, or mma.sync",
+        )
+
+
 def can_be_async(op: CopyOp) -> bool:
     """Return whether cp.async can make a copy: unchanged global memory in runs of 4 bytes.
 
@@ -265,11 +275,14 @@ class PipelineCopiesPass(KernelPass):
 
     Expects kernels of task ops on views with known maps, whose `config` has `stages`; kernels with
     one stage are left alone. The rings come with their waits and barriers, so `insert-barriers`
-    ignores them.
+    ignores them. Rejects `wgmma` of tf32, whose tiles only TMA rounds.
     """
 
     name = "pipeline-copies"
 
     def run(self, kernel: cuda.KernelOp) -> None:
         """Pipeline the loops of one kernel."""
+        for op in kernel.body.walk():
+            if isinstance(op, MatmulOp) and op.is_async is None and op.can_be_async:
+                _check_rounding(op)
         rewrite_once(kernel.body, {scf.ForOp: PipelineLoop()})

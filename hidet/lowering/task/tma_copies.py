@@ -18,7 +18,7 @@ from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp, TmaStoreO
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
-from hidet.dialects.task import CopyOp
+from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.layout import SharedLayout, shared_layout_of
 from hidet.rewriting.builder import Index, KernelBuilder
 
@@ -62,6 +62,7 @@ class TmaWindow(TmaSource):
         layout: the layout of the tile.
         panel: the box of a panel: rows, and elements of a row.
         dims: the window dimensions of extent > 1 in tensor map order, the contiguous one last.
+        tf32: whether loads round to TF32.
     """
 
     window: Window
@@ -69,6 +70,7 @@ class TmaWindow(TmaSource):
     layout: SharedLayout
     panel: tuple[int, int]
     dims: tuple[int, ...]
+    tf32: bool
 
     @staticmethod
     def of(window: Window | None, shape: tuple[int, ...], tile: SSAValue) -> TmaWindow | None:
@@ -93,13 +95,15 @@ class TmaWindow(TmaSource):
             and window.offset * size % ALIGNMENT == 0
             and panel[0] <= MAX_BOX
         )
-        return TmaWindow(window, shape, layout, panel, dims) if is_possible else None
+        if not is_possible:
+            return None
+        return TmaWindow(window, shape, layout, panel, dims, _is_tf32(tile))
 
     def build_map(self, builder: KernelBuilder) -> SSAValue:
         """Build the tensor map."""
         tensor = TensorType(element_of(self.window.buffer), [self.shape[dim] for dim in self.dims])
         box = [1] * (len(self.dims) - 2) + list(self.panel)
-        kind = TensorMapType(tensor, box, self.layout.swizzle)
+        kind = TensorMapType(tensor, box, self.layout.swizzle, tf32=self.tf32)
         strides = [self.window.strides[dim] for dim in self.dims]
         return builder.insert(
             TensorMapOp(self.window.buffer, kind, self.window.offset, strides)
@@ -137,6 +141,7 @@ class TmaPixels(TmaSource):
     shape: tuple[int, ...]
     panel: tuple[int, int]
     swizzle: int
+    tf32: bool
 
     @staticmethod
     def of(view: SSAValue, tile: SSAValue) -> TmaPixels | None:
@@ -154,13 +159,13 @@ class TmaPixels(TmaSource):
             or found.pixels.problem(found.shape, panel) is not None
         ):
             return None
-        return TmaPixels(found, shape_of(view), panel, layout.swizzle)
+        return TmaPixels(found, shape_of(view), panel, layout.swizzle, _is_tf32(tile))
 
     def build_map(self, builder: KernelBuilder) -> SSAValue:
         """Build the tensor map."""
         images = self.view.images
         tensor = TensorType(element_of(images.buffer), self.view.shape)
-        kind = TensorMapType(tensor, self.panel, self.swizzle, self.view.pixels)
+        kind = TensorMapType(tensor, self.panel, self.swizzle, self.view.pixels, tf32=self.tf32)
         return builder.insert(
             TensorMapOp(images.buffer, kind, images.offset, images.strides)
         ).result
@@ -208,6 +213,12 @@ class TmaCopy:
     def bytes(self) -> int:
         """The bytes of the tile."""
         return prod(shape_of(self.op.tile)[-2:]) * bytes_of(element_of(self.op.tile))
+
+
+def _is_tf32(tile: SSAValue) -> bool:
+    """Return whether a matmul reads a tile as TF32, to which TMA rounds; `wgmma` would truncate."""
+    matmuls = (use.operation for use in tile.uses if isinstance(use.operation, MatmulOp))
+    return any(op.instruction is not None and op.instruction.kind == "tf32" for op in matmuls)
 
 
 def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Element]]:

@@ -262,6 +262,9 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             continue
         for block_k, stages in _depths(block_m * block_n, problem):
             single = Blocking(name, block_m, block_n, block_k, rows, columns, stages)
+            # wgmma truncates to TF32; TMA rounds.
+            if problem.kind == "tf32" and (single.gathers(problem) or not problem.streams):
+                continue
             for choice in (single, *_clusters(single, problem)):
                 yield choice
                 if choice.tiles(problem) > arch.processors:

@@ -36,6 +36,7 @@ class Problem:
         parts: the columns of each of several matmuls with a common operand A; `n` is the sum.
         stored: the columns of their stored results.
         streams: whether TMA can load all operands, so that loads overlap with the epilogue.
+            wgmma takes tf32 only contiguous along K.
     """
 
     batch: int
@@ -69,7 +70,12 @@ class Problem:
         rows = max(prod(result[:-1]), 1)
         gathered = window_of(anchor.lhs) is None
         pixels = im2col_of(anchor.lhs) if gathered else None
-        windows = (*(() if pixels else (anchor.lhs,)), *(each.rhs for each in (anchor, *siblings)))
+        windows = [(each.rhs, -2) for each in (anchor, *siblings)]
+        windows += [] if pixels else [(anchor.lhs, -1)]
+        streams = all(
+            is_aligned_window(operand) and (kind != "tf32" or _is_contiguous(operand, dim))
+            for operand, dim in windows
+        )
         return cls(
             batch=prod(result[:-2]),
             m=result[-2],
@@ -81,7 +87,7 @@ class Problem:
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
             gathered=gathered,
             channels=pixels.channels if pixels else 0,
-            streams=all(map(is_aligned_window, windows)),
+            streams=streams,
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
         )
@@ -95,3 +101,9 @@ def is_aligned_window(operand: SSAValue) -> bool:
     steps = zip(window.strides, shape_of(operand), strict=True)
     apart = [stride for stride, extent in steps if extent > 1 and stride != 1]
     return all(step * size % VECTOR == 0 for step in (window.offset, *apart))
+
+
+def _is_contiguous(operand: SSAValue, dim: int) -> bool:
+    """Return whether an operand is a window that is contiguous along a dimension."""
+    window = window_of(operand)
+    return window is not None and window.strides[dim] == 1

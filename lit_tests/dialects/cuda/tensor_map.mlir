@@ -9,6 +9,14 @@
 cuda.kernel @types(%a : !cuda.tensor_map<tensor<100xf32>, box [4]>, %b : !cuda.tensor_map<tensor<8x3x64xbf16>, box [2, 1, 32], swizzle 64>) grid(1) block(32) {
 }
 
+// Loads round f32 to TF32.
+
+// CHECK:      cuda.kernel @rounded(
+// CHECK-SAME:   %a : !cuda.tensor_map<tensor<100xf32>, box [4], tf32>,
+// CHECK-SAME:   %b : !cuda.tensor_map<tensor<8x64xf32>, box [2, 16], swizzle 64, tf32>)
+cuda.kernel @rounded(%a : !cuda.tensor_map<tensor<100xf32>, box [4], tf32>, %b : !cuda.tensor_map<tensor<8x64xf32>, box [2, 16], swizzle 64, tf32>) grid(1) block(32) {
+}
+
 // Of images whose channels come last a copy takes pixels: from the first one to the last, by steps.
 
 // CHECK:      cuda.kernel @pixels(

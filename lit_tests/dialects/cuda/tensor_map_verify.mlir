@@ -30,6 +30,12 @@ cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x64xf16>, box [8, 64], swizzle 64>)
 
 // -----
 
+// CHECK: a tensor map that rounds tensor<8x64xf16> to TF32, not f32
+cuda.kernel @f(%a : !cuda.tensor_map<tensor<8x64xf16>, box [8, 32], swizzle 64, tf32>) grid(1) block(32) {
+}
+
+// -----
+
 // CHECK: a tensor map of tensor<?x64xf16>, whose extents must be known
 cuda.kernel @f(%a : !cuda.tensor_map<tensor<?x64xf16>, box [8, 64]>) grid(1) block(32) {
 }

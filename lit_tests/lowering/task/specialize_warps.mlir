@@ -137,3 +137,29 @@ cuda.kernel @narrow(%x : memref<64x65xf16>) grid(1) block(128) attributes {confi
     task.matmul %a, %a to %c on %t via "m64n64k16_f16_f32" : memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>, memref<64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
   }
 }
+
+// -----
+
+// TMA rounds tiles of TF32, which wgmma would truncate.
+
+// CHECK-LABEL: cuda.kernel @tf32
+// CHECK:         cuda.tensor_map %x strides [128, 1] : memref<64x128xf32> -> !cuda.tensor_map<tensor<64x128xf32>, box [64, 32], swizzle 128, tf32>
+// CHECK:         cuda.tensor_map %w strides [128, 1] : memref<64x128xf32> -> !cuda.tensor_map<tensor<64x128xf32>, box [64, 32], swizzle 128, tf32>
+cuda.kernel @tf32(%x : memref<64x128xf32>, %w : memref<64x128xf32>) grid(1) block(128) attributes {config = {stages = 3 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 128 : index
+  %s = arith.constant 32 : index
+  %turned = compute.grid (%i, %j) {
+    %v = compute.load %w[%j, %i] : memref<64x128xf32>
+    compute.yield %v : f32
+  } : tensor<128x64xf32>
+  %c = memref.alloca() : memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x32xf32, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  %b = memref.alloca() : memref<32x64xf32, #task.tile<column_major, swizzle 128>, #cuda.space<shared>>
+  scf.for %k0 = %z to %n step %s {
+    task.copy %x[%z, %k0] to %a[] in #task.map<?> on %t : memref<64x128xf32> to memref<64x32xf32, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+    task.copy %turned[%k0, %z] to %b[] in #task.map<?> on %t : tensor<128x64xf32> to memref<32x64xf32, #task.tile<column_major, swizzle 128>, #cuda.space<shared>>
+    task.matmul %a, %b to %c on %t via "m64n64k8_tf32_f32" : memref<64x32xf32, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>, memref<32x64xf32, #task.tile<column_major, swizzle 128>, #cuda.space<shared>> to memref<64x64xf32, #task.map<spatial(4, 1) * repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  }
+}
