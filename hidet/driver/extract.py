@@ -23,7 +23,7 @@ from hidet.dialects.host_functions import (
 )
 from hidet.driver.plan_types import scalar, tensor_map_spec, tensor_spec
 from hidet.errors import LegalityError
-from hidet.runtime.dependencies import Access, find_dependencies, follow_alone
+from hidet.runtime.dependencies import Access, find_dependencies
 from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorMap
 from hidet.runtime.specs import Scalar, TensorSpec
 
@@ -103,16 +103,15 @@ class _Extraction:
                 if 0 not in kernel.grid_dims:
                     found.append((op, kernel))
         dependencies = find_dependencies([host.accesses(op, kernel) for op, kernel in found])
-        single = follow_alone(dependencies)
         return tuple(
             Launch(
                 kernel=self._kernel_number(kernel),
                 arguments=tuple(host.passed(value) for value in op.arguments),
                 writes=tuple(_written(op, kernel)),
                 dependencies=waits_for,
-                edges="full" if op.programmatic is None or not alone else "programmatic",
+                edges="programmatic" if op.programmatic and waits_for else "full",
             )
-            for (op, kernel), waits_for, alone in zip(found, dependencies, single, strict=True)
+            for (op, kernel), waits_for in zip(found, dependencies, strict=True)
         )
 
     def _kernel_op(self, op: LaunchOp) -> KernelOp:

@@ -4,7 +4,6 @@ Buffers share bytes of the arena, so hazards are computed on byte ranges, not on
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -161,9 +160,3 @@ def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, .
         found.discard(number)
         dependencies.append(reachability.add(found))
     return dependencies
-
-
-def follow_alone(dependencies: Sequence[Sequence[int]]) -> list[bool]:
-    """Return which launches have one predecessor, and are its only successor."""
-    followers = Counter(launch for before in dependencies for launch in before)
-    return [len(before) == 1 and followers[before[0]] == 1 for before in dependencies]

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.runtime.dependencies import Access, find_dependencies, follow_alone
+from hidet.runtime.dependencies import Access, find_dependencies
 
 
 def _conflict(first, second):
@@ -65,11 +65,6 @@ def test_kinds_of_dependency():
 
 def test_a_launch_does_not_wait_for_itself():
     assert find_dependencies([[Access("m", 0, 8, False), Access("m", 0, 8, True)]]) == [()]
-
-
-def test_who_follows_alone():
-    """Nobody is ahead of 0 and 5; 1 and 2 leave 0, and 3 waits for both; 4 follows 3 alone."""
-    assert follow_alone([(), (0,), (0,), (1, 2), (3,), ()]) == [False] * 4 + [True, False]
 
 
 def test_long_chain_with_a_value_read_everywhere():
