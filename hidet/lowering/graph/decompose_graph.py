@@ -71,12 +71,34 @@ class GraphBuilder(Builder):
 # ----------------------------------------------------------------------------- matmuls
 
 
+LARGE = 512
+"""The rows, columns and depth of a matmul from which operands of TF32 are packed."""
+
+
 def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
-    """A matmul of f16 or bf16 is accumulated in f32 and cast, so that epilogues use f32."""
-    element = op.result_type.element_type
-    if sum_type(element, op.precision) == element:
+    """A matmul of f16 or bf16 is accumulated in f32 and cast, so that epilogues use f32.
+
+    Large operands of TF32 are packed along K: tensor cores transpose 16-bit elements only.
+    """
+    element, lhs, rhs = op.result_type.element_type, op.lhs, op.rhs
+    extents = *shape_of(lhs)[-2:], *shape_of(rhs)[-1:]
+    if op.precision.data == "tf32" and min(extents) >= LARGE:
+        lhs, rhs = packed_along(b, lhs, -1), packed_along(b, rhs, -2)
+    if sum_type(element, op.precision) == element and (lhs, rhs) == (op.lhs, op.rhs):
         return None
-    return b.cast(b.matmul(op.lhs, op.rhs, op.precision), element)
+    return b.cast(b.matmul(lhs, rhs, op.precision), element)
+
+
+def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:
+    """Return matrices in memory contiguous along a dimension, -1 or -2."""
+    last, owner = len(shape_of(x)) - 1, x.owner
+    if isinstance(owner, graph.PermuteOp):
+        is_contiguous = owner.dims.get_values()[dim] == last
+    elif isinstance(owner, graph.AsStridedOp):
+        is_contiguous = owner.strides.get_values()[dim] == 1
+    else:
+        is_contiguous = dim == -1
+    return x if is_contiguous else packed(b, x, [*range(last - 1), last, last - 1])
 
 
 def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:

@@ -20,6 +20,18 @@ func.func @matmul_f32(%x : tensor<4x8xf32>, %w : tensor<8x2xf32>) -> tensor<4x2x
 // CHECK-NEXT:    %y = graph.matmul %x, %w {precision = "tf32"} : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x2xf32>
 
+// Large operands of TF32 are packed along k: here the right one; the left one is a view that is.
+func.func @packed(%x : tensor<262144xf32>, %w : tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %t = graph.as_strided %x {strides = array<i64: 512, 1>} : (tensor<262144xf32>) -> tensor<512x512xf32>
+  %y = graph.matmul %t, %w {precision = "tf32"} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  func.return %y : tensor<512x512xf32>
+}
+
+// CHECK-LABEL: func.func @packed
+// CHECK: %[[V0:.*]] = graph.pack %w {dims = array<i64: 1, 0>}
+// CHECK: %[[V1:.*]] = graph.permute %[[V0]] {dims = array<i64: 1, 0>}
+// CHECK: graph.matmul %t, %[[V1]] {precision = "tf32"}
+
 // Sums of halves are halves where the precision says so.
 func.func @sums_of_halves(%x : tensor<4x8xf16>, %w : tensor<2x8xf16>) -> tensor<4x2xf16> {
   %y = graph.linear %x, %w {precision = "f16"} : (tensor<4x8xf16>, tensor<2x8xf16>) -> tensor<4x2xf16>
