@@ -167,6 +167,19 @@ def test_halves_are_rounded_once(run_graph, dtype):
     assert_close(actual, functional.gelu(x.double()), torch.finfo(dtype).eps / 2)
 
 
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu_of_all_halves(run_graph, approximate):
+    """The logistic function of 16-bit results is as good as exact for them."""
+    bits = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
+    x = bits.view(torch.float16)
+    actual = run_graph(lambda program, v: graph.GeluOp(v, approximate=approximate), x)
+    reference = functional.gelu(x.double(), approximate=approximate)
+    error, allowed = (actual.double() - reference).abs(), reference.abs() * 2**-11 + 4e-6
+    assert bool(((error <= allowed) | (actual == reference))[x.isfinite()].all())
+    assert actual[x == float("inf")].item() == float("inf")
+    assert bool(actual[x.isnan()].isnan().all())
+
+
 def test_fills_are_constants_in_their_users(run_graph):
     def build(program, x):
         two = program.emit(graph.FillOp(2, scalar_type(x)))
