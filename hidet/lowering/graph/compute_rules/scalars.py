@@ -2,7 +2,7 @@
 
 A rule is called with the builder, the operation (for its properties) and a scalar per operand. It
 returns a scalar of the computation type. Floating-point rules follow torch's formulas, including
-infinities and NaN.
+infinities and NaN; approximate functions are used if the result is rounded to 16 bits.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,12 +93,32 @@ def one_plus_exp_of_negative(b: GridBuilder, x: SSAValue) -> SSAValue:
 
 def sigmoid(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
     """1 / (1 + exp(-x))."""
+    if is_rounded(op, x):
+        return fast_sigmoid(b, x, (log2(e),))
     return reciprocal(b, op, one_plus_exp_of_negative(b, x))
 
 
 def silu(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
     """X / (1 + exp(-x))."""
+    if is_rounded(op, x):
+        return b.apply(arith.MulfOp, x, fast_sigmoid(b, x, (log2(e),)))
     return b.apply(arith.DivfOp, x, one_plus_exp_of_negative(b, x))
+
+
+def is_rounded(op: Any, x: SSAValue) -> bool:
+    """Return whether a result is rounded to 16 bits, so that fast functions are exact enough."""
+    return op.result_type.element_type != x.type
+
+
+def fast_sigmoid(b: GridBuilder, x: SSAValue, logits: Sequence[float]) -> SSAValue:
+    """1 / (1 + 2^(-x g(x^2))), with the coefficients of g."""
+    *rest, total = (b.constant(-each, x.type) for each in logits)
+    square = b.apply(arith.MulfOp, x, x) if rest else x
+    for each in reversed(rest):
+        total = b.apply(arith.AddfOp, b.apply(arith.MulfOp, total, square), each)
+    power = b.insert(FastOp(FastFunction.EXP2, b.apply(arith.MulfOp, x, total))).result
+    below = b.apply(arith.AddfOp, power, b.constant(1, x.type))
+    return b.insert(FastOp(FastFunction.RCP, below)).result
 
 
 CDF_LOGITS = (
@@ -122,8 +142,9 @@ def gelu(b: GridBuilder, op: graph.GeluOp, x: SSAValue) -> SSAValue:
     half of the instructions: in epilogues of matmuls, tensor cores wait for them.
     """
     is_exact = op.approximate.data == "none"
-    if op.result_type.element_type != x.type:
-        return gelu_by_logistic(b, x, CDF_LOGITS if is_exact else TANH_LOGITS)
+    if is_rounded(op, x):
+        logits = CDF_LOGITS if is_exact else TANH_LOGITS
+        return b.apply(arith.MulfOp, x, fast_sigmoid(b, x, logits))
     if is_exact:
         inner = b.apply(math.ErfOp, b.apply(arith.MulfOp, x, b.constant(sqrt(0.5), x.type)))
     else:
@@ -134,17 +155,6 @@ def gelu(b: GridBuilder, op: graph.GeluOp, x: SSAValue) -> SSAValue:
         inner = b.apply(math.TanhOp, scaled)
     half = b.apply(arith.MulfOp, x, b.constant(0.5, x.type))
     return b.apply(arith.MulfOp, half, b.apply(arith.AddfOp, inner, b.constant(1, x.type)))
-
-
-def gelu_by_logistic(b: GridBuilder, x: SSAValue, logits: Sequence[float]) -> SSAValue:
-    """X / (1 + 2^(-x g(x^2))), with the coefficients of g."""
-    square = b.apply(arith.MulfOp, x, x)
-    *rest, total = (b.constant(-each, x.type) for each in logits)
-    for each in reversed(rest):
-        total = b.apply(arith.AddfOp, b.apply(arith.MulfOp, total, square), each)
-    power = b.insert(FastOp(FastFunction.EXP2, b.apply(arith.MulfOp, x, total))).result
-    below = b.apply(arith.AddfOp, power, b.constant(1, x.type))
-    return b.apply(arith.MulfOp, x, b.insert(FastOp(FastFunction.RCP, below)).result)
 
 
 def is_nan(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
