@@ -351,8 +351,8 @@ BANDWIDTH = 0.95
 """The fraction of the memory bandwidth that matmuls reach."""
 
 PARTIAL = 1.4
-"""The slowdown of accesses to results by tiles with rows of partial cache lines (1x1 convolutions,
-H100)."""
+"""The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
+convolutions, H100)."""
 
 LAUNCH, START = 0.55, 0.63
 """Microseconds to start a kernel, and a block."""
@@ -393,8 +393,9 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     shared = choice.block_m * gather / choice.cluster_columns + choice.block_n / choice.cluster_rows
     multicast = traffic - work * 2 * shared / pace.traffic
     results = (1 + problem.residuals) * problem.m * problem.n
-    if group == WARP_GROUP and choice.block_n < problem.n:
-        results *= PARTIAL if choice.block_n * problem.result_bytes % LINE else 1
+    is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
+    if group == WARP_GROUP and problem.residuals and is_partial:
+        results *= PARTIAL
     elements = problem.m * problem.k + problem.k * problem.n + results
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     rounds = share if stays else ceil_div(share, resident)
