@@ -359,11 +359,11 @@ LAUNCH, START = 0.55, 0.63
 
 CLUSTER, CLUSTER_TILE = 0.9, 0.25
 """Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic and power,
-which limits the clock of long matmuls: 5 to 12% at 4096 and 8192 (H100)."""
+which limits the clock of long matmuls: 3 to 13% from 4096 on (H100)."""
 
 RESIDUAL, CROWDED = 0.3, 128
-"""The fraction of the time of residual loads that is not hidden if accumulators and residuals take
-more than that many registers of a thread: 7 to 12% of 1x1 convolutions (H100)."""
+"""The fraction of the time of residual loads that persistent blocks do not hide if accumulators and
+residuals take more than that many registers of a thread: 8 to 13% of 1x1 convolutions (H100)."""
 
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
@@ -415,7 +415,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     turns = (share - 1) * TURN if stays and staged else 0
     registers = choice.block_m * choice.block_n // choice.threads
     registers += problem.residuals * registers * problem.result_bytes // REGISTER_BYTES
-    is_crowded = group == WARP_GROUP and problem.residuals and registers > CROWDED
+    is_crowded = group == WARP_GROUP and stays and registers > CROWDED
     residuals = RESIDUAL * share * problem.residuals * size / pace.stores if is_crowded else 0
     return max(times) + beside + stores + turns + start + residuals
 
