@@ -353,12 +353,20 @@ GATHER = 2.7
 BANDWIDTH = 0.95
 """The fraction of the memory bandwidth that matmuls reach."""
 
+PARTIAL = 1.4
+"""The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
+convolutions, H100)."""
+
 LAUNCH, START = 0.55, 0.63
 """Microseconds to start a kernel, and a block."""
 
-CLUSTER = 0.9
-"""Microseconds to synchronize a cluster. Shared tiles come from the L2 cache anyway: multicast has
-no measurable benefit."""
+CLUSTER, CLUSTER_TILE = 0.9, 0.25
+"""Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic and power,
+which limits the clock of long matmuls: 3 to 13% from 4096 on (H100)."""
+
+RESIDUAL, CROWDED = 0.3, 128
+"""The fraction of the time of residual loads that persistent blocks do not hide if accumulators and
+residuals take more than that many registers of a thread: 8 to 13% of 1x1 convolutions (H100)."""
 
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
@@ -385,15 +393,22 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     gathers = choice.gathers(problem)
     gather = GATHER if gathers else 1
     traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
-    elements = problem.m * problem.k + problem.k * problem.n + problem.m * problem.n
+    shared = choice.block_m * gather / choice.cluster_columns + choice.block_n / choice.cluster_rows
+    multicast = traffic - work * 2 * shared / pace.traffic
+    results = (1 + problem.residuals) * problem.m * problem.n
+    is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
+    if group == WARP_GROUP and problem.residuals and is_partial:
+        results *= PARTIAL
+    elements = problem.m * problem.k + problem.k * problem.n + results
     memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
     rounds = share if stays else ceil_div(share, resident)
     streams = stays and problem.streams and not gathers
     fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
     waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), pace.step)
     times = (products, traffic, memory, waiting)
-    start = LAUNCH + START * (1 if stays else rounds) + CLUSTER * (choice.cluster > 1)
-    beside = pace.beside * (sum(times) - max(times)) + pace.waiting * waiting
+    start = LAUNCH + START * (1 if stays else rounds)
+    start += (CLUSTER + CLUSTER_TILE * share) * (choice.cluster > 1)
+    beside = pace.beside * (sum(times) - max(times) - multicast) + pace.waiting * waiting
     # Stores of resident blocks overlap for FMA, not for tensor cores.
     staged = choice.epilogue == STAGED
     stored = 1 if staged else share / (resident if group == THREAD else 1)
@@ -401,7 +416,11 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     kept = sum(problem.stored) / problem.n if problem.stored else 1
     stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
     turns = (share - 1) * TURN if stays and staged else 0
-    return max(times) + beside + stores + turns + start
+    registers = choice.block_m * choice.block_n // choice.threads
+    registers += problem.residuals * registers * problem.result_bytes // REGISTER_BYTES
+    is_crowded = group == WARP_GROUP and stays and registers > CROWDED
+    residuals = RESIDUAL * share * problem.residuals * size / pace.stores if is_crowded else 0
+    return max(times) + beside + stores + turns + start + residuals
 
 
 def _efficiency(choice: Blocking, products: int) -> float:

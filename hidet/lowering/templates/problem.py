@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
 
+from hidet.analysis.grids import loads_of
 from hidet.analysis.im2col import im2col_of
 from hidet.analysis.windows import window_of
-from hidet.dialects.compute import FusionOp
+from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 
@@ -37,6 +39,7 @@ class Problem:
         stored: the columns of their stored results.
         streams: whether TMA can load all operands, so that loads overlap with the epilogue.
             wgmma takes tf32 only contiguous along K.
+        residuals: the operands of the epilogue of the size of the result.
     """
 
     batch: int
@@ -52,6 +55,7 @@ class Problem:
     parts: tuple[int, ...] = ()
     stored: tuple[int, ...] = ()
     streams: bool = True
+    residuals: int = 0
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -90,7 +94,22 @@ class Problem:
             streams=streams,
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
+            residuals=_residuals(fusion, products) if isinstance(fusion, FusionOp) else 0,
         )
+
+
+def _residuals(fusion: FusionOp, products: Sequence[SSAValue]) -> int:
+    """Return how many operands of the epilogue have an element for each of a result."""
+    known, count = set(products), 0
+    for op in fusion.body.block.ops:
+        loads = loads_of(op) if isinstance(op, GridOp) else []
+        if isinstance(op, GridOp) and any(load.source in known for load in loads):
+            size = size_of(op.result)
+            count += sum(
+                load.source not in known and size_of(load.source) >= size for load in loads
+            )
+            known.add(op.result)
+    return count
 
 
 def is_aligned_window(operand: SSAValue) -> bool:

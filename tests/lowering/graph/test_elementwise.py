@@ -167,6 +167,27 @@ def test_halves_are_rounded_once(run_graph, dtype):
     assert_close(actual, functional.gelu(x.double()), torch.finfo(dtype).eps / 2)
 
 
+@pytest.mark.parametrize(
+    ("op", "reference"),
+    [
+        (graph.GeluOp, functional.gelu),
+        (partial(graph.GeluOp, approximate="tanh"), partial(functional.gelu, approximate="tanh")),
+        (graph.SiluOp, functional.silu),
+        (graph.SigmoidOp, torch.sigmoid),
+    ],
+)
+def test_fast_functions_of_all_halves(run_graph, op, reference):
+    """Fast functions are as good as exact ones for results of 16 bits."""
+    bits = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
+    x = bits.view(torch.float16)
+    actual, wanted = run_graph(lambda program, value: op(value), x), reference(x.double())
+    error, allowed = (actual.double() - wanted).abs(), wanted.abs() * 2**-11 + 4e-6
+    assert bool(((error <= allowed) | (actual == wanted))[x.isfinite()].all())
+    infinite = x == float("inf")
+    assert actual[infinite].item() == wanted[infinite].item()
+    assert bool(actual[x.isnan()].isnan().all())
+
+
 def test_fills_are_constants_in_their_users(run_graph):
     def build(program, x):
         two = program.emit(graph.FillOp(2, scalar_type(x)))

@@ -1,12 +1,16 @@
 """Which blocks a machine can run, and the reasons."""
 
 import pytest
+from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
 from hidet.arch.instructions import FMA
+from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
+from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.blocking import candidates, refused
+from hidet.lowering.templates.epilogue import matmuls_of
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
 
@@ -50,6 +54,41 @@ def test_instructions_that_settings_ask_for(kind, total, instruction):
     """Sums of halves, which warp groups do not have; and no tensor cores."""
     problem = Problem(1, 512, 512, 512, kind, total, 2)
     assert {each.instruction for each in candidates(problem, H200)} == {instruction}
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "residuals", "tile"),
+    [
+        (4096, 4096, 4096, 0, (128, 256, 2)),
+        (8192, 8192, 8192, 0, (128, 256, 2)),
+        (4096, 16384, 4096, 1, (128, 256, 2)),
+        (16384, 3072, 768, 0, (128, 256, 1)),
+        (100352, 512, 128, 1, (128, 128, 1)),
+        (25088, 1024, 256, 1, (128, 128, 1)),
+        (6272, 2048, 512, 1, (128, 128, 1)),
+    ],
+)
+def test_the_first_choice_is_the_fastest_measured(m, n, k, residuals, tile):
+    """Tiles and clusters: long matmuls run in clusters, residuals need registers (H100)."""
+    found = candidates(Problem(1, m, n, k, "f16", "f32", 2, residuals=residuals), H200)[0]
+    assert (found.block_m, found.block_n, found.cluster_rows) == tile
+
+
+def test_residuals_are_operands_of_the_size_of_the_result():
+    """A residual is one, a bias and what the matmul itself reads are none."""
+    matrix, row = "tensor<64x64xf16>", "tensor<64xf16>"
+    module = Parser(
+        make_context(),
+        f"""func.func @forward(%x: {matrix}, %w: {matrix}, %b: {row}, %r: {matrix}) -> {matrix} {{
+          %y = graph.linear %x, %w, %b : ({matrix}, {matrix}, {row}) -> {matrix}
+          %z = graph.add %y, %r : ({matrix}, {matrix}) -> {matrix}
+          func.return %z : {matrix}
+        }}""",
+    ).parse_module()
+    for pipeline in ("graph-pipeline", "compute-pipeline"):
+        run_pipeline(module, make_context(), PassOptions(arch="sm_90a"), pipeline=pipeline)
+    (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
+    assert Problem.of(*matmuls_of(fusion)).residuals == 1
 
 
 def test_other_templates_reject_nothing():
