@@ -1,18 +1,35 @@
-"""The cost and the access patterns of grids, for fusion heuristics."""
+"""The cost, the access patterns and the linear indices of grids, for fusion heuristics."""
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.analysis.forms import LinearForm
+from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
-from hidet.dialects.shaped import element_of
+from hidet.dialects.shaped import element_of, shape_of
+
+
+def linear_index(
+    forms: IndexForms, indices: Sequence[SSAValue], shape: Sequence[int], at: Block | None
+) -> LinearForm:
+    """Return the form of the linear index of an element of a tensor."""
+    algebra = forms.algebra(at)
+    found = ZERO
+    for index, extent in zip(indices, shape, strict=True):
+        found = algebra.add(forms.form(index), found, extent)
+    return found
+
+
+def linear_index_of_load(forms: IndexForms, load: LoadOp) -> LinearForm:
+    """Return the form of the linear index of the element that a load reads."""
+    return linear_index(forms, load.indices, shape_of(load.source), load.parent)
+
 
 _ARITHMETIC = (
     arith.AddfOp,

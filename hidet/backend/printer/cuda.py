@@ -1,4 +1,6 @@
-"""Prints operations of `cuda` inside a kernel: ids, barriers, shuffles, vector copies."""
+"""Prints operations of `cuda` inside a kernel, and the table of source lines of the strict mode."""
+
+from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -11,6 +13,8 @@ from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
 from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects import cuda
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
 
@@ -135,6 +139,66 @@ def _address_of(op: cuda.AddressOfOp, text_of: TextOf) -> Text:
     return call("hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG)
 
 
+def _track(op: cuda.TrackOp, writer: Writer) -> None:
+    """Print `hidet::track_shared(&sa[0][0], "sa", {16, 64});`."""
+    kind = memref_type(op.array)
+    first = f"&{writer.text_of(op.array).text}{'[0]' * kind.get_num_dims()}"
+    extents = ", ".join(map(str, kind.get_shape()))
+    space = "shared" if space_of(kind) is Space.SHARED else "local"
+    label = c_string(op.label.data)
+    writer.line(f"hidet::track_{space}({first}, {label}, {{{extents}}});")
+
+
+def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
+    """Print `hidet::check_bounds("sa", {{i, 16}, {j, 64}}, 4);`."""
+    width = op.width.value.data
+    pairs = [
+        f"{{{writer.text_of(index).text}, {extent if extent >= 0 else _extent(op, writer)}}}"
+        for index, extent in zip(op.indices, op.extents.get_values(), strict=True)
+    ]
+    arguments = [c_string(op.label.data), f"{{{', '.join(pairs)}}}"]
+    if op.valid is not None:
+        arguments.append(f"hidet::minimum({width}, int({writer.text_of(op.valid).text}))")
+    elif width != 1:
+        arguments.append(str(width))
+    writer.line(f"hidet::check_bounds({', '.join(arguments)});")
+
+
+def _extent(op: cuda.CheckBoundsOp, writer: Writer) -> str:
+    """Return the extent of the memory behind a pointer."""
+    assert op.memory is not None
+    return f"hidet::extent_of({writer.text_of(op.memory).text})"
+
+
+def _check_access(op: cuda.CheckAccessOp, writer: Writer) -> None:
+    """Print `hidet::check_read(&sa[i][j], 4);`."""
+    width = op.width.value.data
+    arguments = [address(op.array, op.indices, writer.text_of).text]
+    arguments += [str(width)] if width != 1 else []
+    writer.line(f"hidet::check_{op.kind.data.value}({', '.join(arguments)});")
+
+
+def _check_owner(op: cuda.CheckOwnerOp, writer: Writer) -> None:
+    """Print `hidet::check_owner("acc", i % 8 == lane);`."""
+    label = c_string(op.label.data)
+    writer.line(f"hidet::check_owner({label}, {writer.text_of(op.is_owner).text});")
+
+
+def source_table(origins: Sequence[str]) -> str:
+    """Return a table of the user's line of each line of a file of kernels.
+
+    Args:
+        origins: for each line of the file "file:line", or "" if unknown.
+    """
+    rows: list[str] = []
+    last = ""
+    for number, origin in enumerate(origins, start=1):
+        if origin != last:
+            rows.append(f"    {{{number}, {c_string(origin)}}}")
+        last = origin
+    return "\n".join(["HIDET_SOURCE_LINES(", ",\n".join(rows), ")"])
+
+
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     cuda.ActiveMaskOp: lambda _, text_of: call("hidet::active_mask", [], "unsigned"),
     cuda.AddressOfOp: _address_of,
@@ -149,12 +213,16 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.AssertOp: _assert,
+    cuda.CheckAccessOp: _check_access,
+    cuda.CheckBoundsOp: _check_bounds,
+    cuda.CheckOwnerOp: _check_owner,
     cuda.CopyVectorOp: _copy_vector,
     cuda.DynamicSharedOp: _dynamic_shared,
     cuda.LeaveOp: lambda op, writer: writer.line(f"{op.kind.data.value};"),
     cuda.PrintfOp: _printf,
     cuda.SyncThreadsOp: lambda _, writer: writer.line("hidet::sync_threads();"),
     cuda.SyncWarpOp: _sync_warp,
+    cuda.TrackOp: _track,
     cuda.ViewOp: _view,
 }
 """The printers of statements of `cuda`."""

@@ -1,6 +1,6 @@
 """The printers of all dialects, by the names of the operations."""
 
-from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
+from hidet.backend.printer import arith, cuda, instructions, math, memref, scf
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.writer import StatementPrinter
 
@@ -13,7 +13,7 @@ EXPRESSIONS: dict[str, ExpressionPrinter] = math.EXPRESSIONS | {
 
 STATEMENTS: dict[str, StatementPrinter] = {
     op.name: entry
-    for dialect in (memref, scf, cuda, instructions, checks)
+    for dialect in (memref, scf, cuda, instructions)
     for op, entry in dialect.STATEMENTS.items()
 }
 """The printers of operations without a result, and of allocations."""

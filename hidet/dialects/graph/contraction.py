@@ -1,11 +1,12 @@
 """Operators that multiply matrices: matmul, linear layers, attention."""
 
+from abc import ABC
+
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.graph.anchor import AnchorOp
 from hidet.dialects.graph.base import (
     FALSE,
     FLOAT64,
@@ -22,6 +23,17 @@ from hidet.dialects.graph.base import (
     shape_of,
     tensor_type,
 )
+
+
+class AnchorOp(GraphOp, ABC):
+    """An operator that a template computes tile by tile, instead of becoming grids.
+
+    `lower-graph-to-compute` keeps it, and `fuse` builds a kernel around it: producer grids become
+    views that it loads, and grids that read one element of its result per element are its epilogue,
+    evaluated at the stores. To add one, derive the operator from this class and write a template
+    that accepts it.
+    """
+
 
 IEEE = StringAttr("ieee")
 """Operand precision, with f32 accumulation for f16 and bf16."""

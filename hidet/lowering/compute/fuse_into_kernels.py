@@ -17,12 +17,20 @@ from xdsl.pattern_rewriter import (
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis import grids
-from hidet.analysis.kernel_arguments import is_only_loaded, is_only_stored, loads_once, shape_as
 from hidet.dialects.compute import FusionOp, GridOp, terminator_of
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph import CallKernelOp
 from hidet.dialects.shaped import size_of
-from hidet.lowering.compute.kernel_variants import Kernels, Variant, load_through, store_through
+from hidet.lowering.compute.kernel_variants import (
+    Kernels,
+    Variant,
+    is_only_loaded,
+    is_only_stored,
+    load_through,
+    loads_once,
+    shape_as,
+    store_through,
+)
 
 
 @dataclass

@@ -12,12 +12,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
-from hidet.dialects.cuda.control import LeaveOp
+from hidet.dialects.cuda.instructions import LeaveOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import parents_of
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.kernel_pass import KernelPass
-from hidet.rewriting.regions import inline_region
 
 Loop = scf.ForOp | scf.WhileOp
 

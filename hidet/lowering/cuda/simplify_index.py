@@ -18,7 +18,7 @@ from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.lowering.cuda.hoisting import hoist_checks, hoist_index_arithmetic
 from hidet.rewriting.dead_code import drop_dead_code
-from hidet.rewriting.regions import inline_region
+from hidet.rewriting.inlining import inline_region
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hidet.analysis.conditions import predicate_of
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
-from hidet.rewriting.regions import inline_region
+from hidet.rewriting.inlining import inline_region
 
 
 def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:

@@ -23,7 +23,7 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
-from hidet.lowering.graph.rules import Rule, apply_rules
+from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
 
 

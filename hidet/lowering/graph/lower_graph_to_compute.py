@@ -22,27 +22,23 @@ from hidet.lowering.graph.compute_rules import (
     checked_integers,
     contraction,
     creation,
-    elementwise,
     normalization,
     pooling,
-    random,
     reduction,
-    scatter,
+    scalars,
     shape,
 )
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
-from hidet.lowering.graph.rules import Rule, apply_rules
+from hidet.lowering.single_walk import Rule, apply_rules
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    **elementwise.RULES,
+    **scalars.RULES,
     **checked_integers.RULES,
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
     **normalization.RULES,
     **pooling.RULES,
-    **random.RULES,
-    **scatter.RULES,
     **contraction.RULES,
 }
 """The lowering rule of each operator."""

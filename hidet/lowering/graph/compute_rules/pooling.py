@@ -9,10 +9,13 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import shape_of
-from hidet.lowering.graph.compute_rules.conversion import convert
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
-from hidet.lowering.graph.compute_rules.window_access import WindowAccess
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    WindowAccess,
+    convert,
+)
+from hidet.lowering.single_walk import Rule
 from hidet.lowering.templates.base import ceil_div
 from hidet.rewriting.builder import Index
 
