@@ -5,6 +5,7 @@ the result is that of its type.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, scf
@@ -34,21 +35,15 @@ class IntegerRanges:
 
     def __init__(self, forms: IndexForms) -> None:
         self._forms = forms
-        self._known: dict[SSAValue, Range] = {}
-
-    def range(self, value: SSAValue) -> Range:
-        """Return the range of an integer or an index."""
-        known = self._known.get(value)
-        if known is None:
-            known = self._known[value] = self._compute(value)
-        return known
+        self.range = cache(self._range)
 
     def exact(self, op: Operation) -> Range | None:
         """Return the range of a result before wrapping around; None if unknown."""
         rule = _RULES.get(type(op))
         return None if rule is None else rule(op, [self.range(each) for each in op.operands])
 
-    def _compute(self, value: SSAValue) -> Range:
+    def _range(self, value: SSAValue) -> Range:
+        """Return the range of an integer or an index."""
         if isinstance(value.type, IndexType):
             limits = self._forms.range(value) or ANY
             if isinstance(value.owner, arith.IndexCastOp):

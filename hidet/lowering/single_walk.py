@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
 
-from hidet.rewriting.locations import location_setter
+from hidet.rewriting.locations import LocatedBuilder
 
 
 def rewrite_once(
@@ -44,7 +42,7 @@ def rewrite_once(
     return changed
 
 
-BuilderT = TypeVar("BuilderT", bound=Builder)
+BuilderT = TypeVar("BuilderT", bound=LocatedBuilder)
 
 Rule = Callable[[BuilderT, Any], SSAValue | None]
 """Builds the replacement of an op and returns its result, or None to keep the op."""
@@ -65,9 +63,7 @@ class ReplaceByRule(RewritePattern, Generic[BuilderT]):
         if not any(result.uses for result in op.results):
             rewriter.erase(op)
             return
-        builder = self.builder_class(InsertPoint.before(op))
-        builder.operation_insertion_handler.append(location_setter(op.location))
-        result = self.rules[type(op)](builder, op)
+        result = self.rules[type(op)](self.builder_class.like(op), op)
         if result is not None:
             rewriter.replace(op, [], [result])
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import OpTrait
 
@@ -44,11 +45,7 @@ class Elementwise(OpTrait):
 
 def library(name: str) -> ScalarOp:
     """Return the scalar op that calls a function of `hidet.arch.functions` on floats."""
-
-    def make(*values: SSAValue) -> Operation:
-        return FunctionOp(name, values, values[0].type)
-
-    return make
+    return lambda *values: FunctionOp(name, values, values[0].type)
 
 
 def define(
@@ -71,14 +68,5 @@ def define(
 
 def comparison(floats: str, integers: str, booleans: str) -> tuple[ScalarOp, ScalarOp, ScalarOp]:
     """Return the scalar ops of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
-
-    def compare_floats(lhs: SSAValue, rhs: SSAValue) -> Operation:
-        return arith.CmpfOp(lhs, rhs, floats)
-
-    def compare_integers(lhs: SSAValue, rhs: SSAValue) -> Operation:
-        return arith.CmpiOp(lhs, rhs, integers)
-
-    def compare_booleans(lhs: SSAValue, rhs: SSAValue) -> Operation:
-        return arith.CmpiOp(lhs, rhs, booleans)
-
-    return compare_floats, compare_integers, compare_booleans
+    compare = partial(arith.CmpiOp, arg=integers), partial(arith.CmpiOp, arg=booleans)
+    return partial(arith.CmpfOp, arg=floats), *compare

@@ -8,7 +8,6 @@ from math import prod
 
 from xdsl.dialects.builtin import BoolAttr, TensorType, f32, f64, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     FALSE,
@@ -18,7 +17,6 @@ from hidet.dialects.graph.base import (
     Tensor,
     Value,
     check_axes,
-    check_same_element,
     element_type,
     is_integer,
     normalized_axis,
@@ -39,7 +37,7 @@ class LookupOp(GraphOp, ABC):
         """Return the type of the positions; raise `VerifyException` unless they are integers."""
         found = tensor_type(self.operands[1])
         if not is_integer(found.element_type):
-            raise VerifyException(f"{self.name}: positions must be integers, got {found}")
+            raise self.invalid(f"positions must be integers, got {found}")
         return found
 
 
@@ -55,7 +53,7 @@ class EmbeddingOp(LookupOp):
     def _infer_type(self) -> Tensor:
         table, ids = tensor_type(self.table), self.positions()
         if table.get_num_dims() != 2:
-            raise VerifyException(f"{self.name}: the table must have rank 2, got {table}")
+            raise self.invalid(f"the table must have rank 2, got {table}")
         return TensorType(table.element_type, [*ids.get_shape(), table.get_shape()[1]])
 
 
@@ -90,7 +88,7 @@ class IndexSelectOp(AxisLookupOp):
     def _infer_type(self) -> Tensor:
         ids, axis = self.positions(), self.checked_axis()
         if ids.get_num_dims() != 1:
-            raise VerifyException(f"{self.name}: positions must have rank 1, got {ids}")
+            raise self.invalid(f"positions must have rank 1, got {ids}")
         sizes = list(shape_of(self.x))
         sizes[axis] = ids.get_shape()[0]
         return TensorType(element_type(self.x), sizes)
@@ -108,8 +106,8 @@ class GatherOp(AxisLookupOp):
         if len(sizes) != len(wanted) or any(
             wanted[i] > sizes[i] for i in range(len(sizes)) if i != axis
         ):
-            raise VerifyException(
-                f"{self.name}: positions {ids} must have the rank of {self.x.type} and fit in it "
+            raise self.invalid(
+                f"positions {ids} must have the rank of {self.x.type} and fit in it "
                 f"outside axis {axis}"
             )
         return TensorType(element_type(self.x), wanted)
@@ -142,10 +140,8 @@ class ScatterOp(LookupOp):
             and prod(x.get_shape()) % max(source.get_shape()[1], 1) == 0
         )
         if not is_right:
-            raise VerifyException(
-                f"{self.name}: needs [M], [M, D] and rows of D, got {ids}, {source} and {x}"
-            )
-        check_same_element(self.name, x, source)
+            raise self.invalid(f"needs [M], [M, D] and rows of D, got {ids}, {source} and {x}")
+        self.check_same_element(x, source)
         if self.accumulate and x.element_type not in ACCUMULATED:
-            raise VerifyException(f"{self.name}: elements of {x} are not added up, cast them first")
+            raise self.invalid(f"elements of {x} are not added up, cast them first")
         return x

@@ -22,8 +22,6 @@ from hidet.dialects.graph.base import (
     Property,
     Tensor,
     Value,
-    check_same_element,
-    check_sum_element,
     element_type,
     integer,
     ints,
@@ -150,18 +148,14 @@ class ConvolutionOp(GraphOp, ABC):
         x, weight = tensor_type(self.x), tensor_type(self.weight)
         rank = self.SPATIAL_RANK + 2
         if x.get_num_dims() != rank or weight.get_num_dims() != rank:
-            raise VerifyException(
-                f"{self.name}: input and weight must have rank {rank}, got {x} and {weight}"
-            )
+            raise self.invalid(f"input and weight must have rank {rank}, got {x} and {weight}")
         element = self.result_type.element_type
-        check_sum_element(self.name, x, element)
-        check_same_element(self.name, *map(tensor_type, self.operands))
+        self.check_sum_element(x, element)
+        self.check_same_element(*map(tensor_type, self.operands))
         FLOATS.check(self.name, x)
         sizes, weights, groups = x.get_shape(), weight.get_shape(), self.groups.value.data
         if groups < 1 or sizes[1] != weights[1] * groups or weights[0] % groups:
-            raise VerifyException(
-                f"{self.name}: {groups} groups do not fit input {x} and weight {weight}"
-            )
+            raise self.invalid(f"{groups} groups do not fit input {x} and weight {weight}")
         check_bias(self.name, self.weight, self.bias)
         shape = [sizes[0], weights[0], *self.window.count(self.name, sizes[2:])]
         return TensorType(element, shape)
@@ -226,12 +220,10 @@ class PoolOp(OneOperandOp, ABC):
     def _infer_type(self) -> Tensor:
         sizes, window = shape_of(self.x), self.window
         if len(sizes) not in (3, 4):
-            raise VerifyException(
-                f"{self.name}: needs images [N, C, H, W] or [C, H, W], got {self.x_type}"
-            )
+            raise self.invalid(f"needs images [N, C, H, W] or [C, H, W], got {self.x_type}")
         if any(2 * p > k for p, k in zip(window.padding, window.kernel, strict=True)):
-            raise VerifyException(
-                f"{self.name}: padding {list(window.padding)} is more than half of the kernel "
+            raise self.invalid(
+                f"padding {list(window.padding)} is more than half of the kernel "
                 f"{list(window.kernel)}"
             )
         shape = [*sizes[:-2], *window.count(self.name, sizes[-2:])]
@@ -267,7 +259,7 @@ class AvgPool2dOp(PoolOp):
 
     def _infer_type(self) -> Tensor:
         if self.divisor is not None and self.divisor.value.data == 0:
-            raise VerifyException(f"{self.name}: the divisor must not be 0")
+            raise self.invalid("the divisor must not be 0")
         return super()._infer_type()
 
 
@@ -290,10 +282,10 @@ class AdaptiveAvgPool2dOp(OneOperandOp):
     def _infer_type(self) -> Tensor:
         sizes, wanted = shape_of(self.x), self.output_size.get_values()
         if len(sizes) not in (3, 4) or len(wanted) != 2 or min(wanted) < 1:
-            raise VerifyException(
-                f"{self.name}: needs images [N, C, H, W] or [C, H, W] and two sizes >= 1, got "
+            raise self.invalid(
+                f"needs images [N, C, H, W] or [C, H, W] and two sizes >= 1, got "
                 f"{self.x_type} and {list(wanted)}"
             )
         if 0 in sizes[-2:]:
-            raise VerifyException(f"{self.name}: there is no mean of no elements of {self.x_type}")
+            raise self.invalid(f"there is no mean of no elements of {self.x_type}")
         return TensorType(self.x_type.element_type, [*sizes[:-2], *wanted])

@@ -120,7 +120,7 @@ class TransposeMatmul(RewritePattern):
         is_plain = len(shape_of(op.lhs)) == len(shape_of(op.rhs)) == 2 and min(shape) >= FEW
         if not is_plain or not all(map(_has_strides, op.operands)) or not _is_reduced(op.result):
             return
-        b = GridBuilder.like(op, InsertPoint.before(op))
+        b = GridBuilder.like(op)
         product = b.insert(
             MatmulOp(
                 _transposed(b, op.rhs),

@@ -99,7 +99,7 @@ class _Demotion:
         if _is_empty(otherwise):
             otherwise = Region()
         elif _is_empty(then):
-            builder = KernelBuilder.like(op, InsertPoint.before(op))
+            builder = KernelBuilder.like(op)
             negation = arith.XOrIOp(condition, builder.scalar(1, i1))
             condition = builder.insert(negation).result
             then, otherwise = otherwise, Region()
@@ -129,7 +129,7 @@ class _Demotion:
                 Builder(InsertPoint.before(op)).insert(alloca)
             Rewriter.erase_op(store)
             return variable
-        variable = KernelBuilder.like(op, InsertPoint.before(op)).local_array(result.type, [])
+        variable = KernelBuilder.like(op).local_array(result.type, [])
         variable.name_hint = hint
         self.variables.add(variable)
         return variable
@@ -163,7 +163,7 @@ class _Demotion:
 def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
     """Replace an op with values by the one without."""
     bare.attributes = op.attributes
-    KernelBuilder.like(op, InsertPoint.before(op)).insert(bare)
+    KernelBuilder.like(op).insert(bare)
     after = KernelBuilder.like(op, InsertPoint.after(bare))
     for result, variable in zip(op.results, variables, strict=True):
         if result.first_use is not None:

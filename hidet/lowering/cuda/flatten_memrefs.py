@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.kernel import KernelOp
@@ -108,7 +108,7 @@ def _linear_index(
     offset: int,
 ) -> SSAValue:
     """Return `i * stride + j + offset`, computed before an access."""
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     linear: Index = 0
     for extent, index, stride in zip(shape, indices, strides, strict=True):
         known = 0 if extent == 1 else known_index(index)

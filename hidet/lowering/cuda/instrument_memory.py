@@ -97,7 +97,7 @@ def _instrument(op: Operation) -> None:
         op.detach()  # proven by `simplify-index`
         op.erase()
         return
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     for access in _accesses_of(op):
         _insert_checks(builder, access)
 
@@ -240,7 +240,7 @@ def _insert_owner_check(
     digits = [digit for digit in tasks.spatial_digits if digit.weight % group == 0]
     if not digits:
         return
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     thread = thread_index(builder, kernel)
     conditions = [
         builder.equal(

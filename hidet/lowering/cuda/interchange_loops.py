@@ -233,7 +233,7 @@ def _dependent(value: SSAValue) -> set[Operation]:
 
 def _index(op: memref.LoadOp | memref.StoreOp, variable: SSAValue) -> None:
     """Make a load or store of a variable one of its array element."""
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     if isinstance(op, memref.LoadOp):
         op.res.replace_all_uses_with(builder.load(op.memref, [variable]))
     else:

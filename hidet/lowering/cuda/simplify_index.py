@@ -157,12 +157,11 @@ class _Simplifier:
         op_type = self._materializer.expression(form, self._forms.algebra(block))[0]
         if op_type is type(op):
             return result
-        lhs, rhs = op.operands
-        new = op_type(lhs, rhs)
-        new.location, new.result.name_hint = op.location, result.name_hint
+        new = op_type.create(operands=op.operands, result_types=[result.type])
+        new.location, new.results[0].name_hint = op.location, result.name_hint
         block.insert_op_before(new, op)
-        result.replace_all_uses_with(new.result)
-        return new.result
+        result.replace_all_uses_with(new.results[0])
+        return new.results[0]
 
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
         """Replace the index operands of an op by materialized ones."""

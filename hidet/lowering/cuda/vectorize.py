@@ -135,14 +135,14 @@ class _Rewrite:
         if local is None:
             local = self._loaded[access.first] = self._local_array(access)
             self._before.insert(self._copies(access.width, access.first, _start_of(local)))
-        builder = KernelBuilder.like(op, InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         op.res.replace_all_uses_with(builder.load(local, self._loop.body.block.args[:1]))
         Rewriter.erase_op(op)
 
     def _store_after(self, access: VectorAccess, op: memref.StoreOp) -> None:
         """Store to a local array, and copy that to memory after the loop."""
         local = self._local_array(access)
-        builder = KernelBuilder.like(op, InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         builder.store(op.value, local, self._loop.body.block.args[:1])
         Rewriter.erase_op(op)
         copies = self._copies(access.width, _start_of(local), access.first)
@@ -252,7 +252,7 @@ def copy_elements(vectors: VectorLoop) -> bool:
     conditions = [branch.cond for branch in branches]
     for branch in branches:
         inline_region(branch, branch.true_region)
-    builder = KernelBuilder.like(store, InsertPoint.before(store))
+    builder = KernelBuilder.like(store)
     valid = valid_elements(builder, builder.all_of(conditions), 1) if conditions else None
     source, target = (Element(op.memref, op.indices) for op in (load, store))
     builder.insert(CpAsyncOp(1, source, target, CopyCache.CA, valid))

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
 from hidet.dialects import graph
 from hidet.dialects.compute import GridOp
@@ -73,7 +72,7 @@ def copy_inits(op: graph.CallKernelOp, writable: Collection[SSAValue]) -> None:
 
     The call may overwrite the `writable` arguments of the function.
     """
-    builder = GridBuilder.like(op, InsertPoint.before(op))
+    builder = GridBuilder.like(op)
     first = len(op.arguments) - len(op.init_numbers)
     for number, value in enumerate(op.init_values, first):
         is_result = isinstance(value.owner, GridOp | graph.AnchorOp | graph.CallKernelOp)

@@ -50,7 +50,7 @@ def replace_tile(
     if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
         array.owner.alignment = op.alignment
     for access in list(dict.fromkeys(use.operation for use in tile.uses)):
-        builder = KernelBuilder.like(access, InsertPoint.before(access))
+        builder = KernelBuilder.like(access)
         match access:
             case memref.LoadOp():
                 loaded = builder.load(array, place(builder, access.indices))
