@@ -27,11 +27,7 @@ def range_of_type(kind: Attribute) -> Range:
 
 
 class IntegerRanges:
-    """The ranges of the signed integers of a program, computed lazily and memoized.
-
-    Args:
-        forms: the index analysis of the program.
-    """
+    """The ranges of the signed integers of a program, computed lazily and memoized."""
 
     def __init__(self, forms: IndexForms) -> None:
         self._forms = forms

@@ -11,8 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import Atom, LinearForm, Quotient, Remainder, Variable
-from hidet.dialects.cuda import BlockIdOp
-from hidet.dialects.cuda.arithmetic import FloorModOp
+from hidet.dialects.cuda import BlockIdOp, FloorModOp
 
 _INDEX = IndexType()
 _WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp)

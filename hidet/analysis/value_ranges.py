@@ -18,8 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, IndexedOp, ReduceOp, SinkOp
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.checks import CheckedIndexOp
+from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
 from hidet.dialects.task import ForeachOp, GroupOp
 
 if TYPE_CHECKING:

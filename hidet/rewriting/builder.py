@@ -1,7 +1,7 @@
 """The IR builder of passes and templates: index arithmetic, scalars, memory, loops and branches."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, cast
@@ -287,6 +287,25 @@ class KernelBuilder(LocatedBuilder):
             yield
             self.insert(scf.YieldOp())
         self.insert(scf.IfOp(condition, [], Region(body)))
+
+    def when_all(self, conditions: Sequence[SSAValue]) -> AbstractContextManager[None]:
+        """Build `if (all conditions)`; without conditions, build nothing around the body."""
+        return self.when(self.all_of(conditions)) if conditions else nullcontext()
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], SSAValue],
+        otherwise: Callable[[], SSAValue],
+    ) -> SSAValue:
+        """Build a value that is evaluated if a condition holds, and another one otherwise."""
+        arms, values = (Block(), Block()), list[SSAValue]()
+        for arm, evaluate in zip(arms, (then, otherwise), strict=True):
+            with self.inside(arm):
+                values.append(evaluate())
+                self.insert(scf.YieldOp(values[-1]))
+        op = scf.IfOp(condition, [values[0].type], Region(arms[0]), Region(arms[1]))
+        return self.insert(op).results[0]
 
     @contextmanager
     def loops(

@@ -1,6 +1,10 @@
-"""Prints operations of `cuda` inside a kernel, and the table of source lines of the strict mode."""
+"""Prints operations of `cuda`, and the table of source lines of the strict mode.
 
-from collections.abc import Sequence
+Operations of the instruction table print as calls of their functions.
+"""
+
+from collections.abc import Sequence, Set
+from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -17,6 +21,52 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
+
+
+def _call(op: cuda.InstructionOp, text_of: TextOf) -> Text:
+    """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k])`: addresses first, then scalars."""
+    arguments = [address(element.memref, element.indices, text_of) for element in op.elements]
+    elements = {argument.type for argument in arguments}
+    arguments += [_scalar(text_of(value), elements) for value in op.scalars]
+    kind = value_type(op.results[0]) if op.results else "void"
+    if isinstance(op, _UNSIGNED):
+        kind = UNSIGNED[kind]
+    return call(f"hidet::{op.function}", arguments, kind)
+
+
+def _join(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::join<hidet::half2>(a, b)`."""
+    kind = value_type(op.results[0])
+    return call(f"hidet::join<{kind}>", [text_of(part) for part in op.operands], kind)
+
+
+def _part(op: cuda.PartOp, text_of: TextOf) -> Text:
+    """Print `hidet::part<hidet::half, 1>(w)`."""
+    kind = value_type(op.result)
+    return call(f"hidet::part<{kind}, {op.number.value.data}>", [text_of(op.whole)], kind)
+
+
+_UNSIGNED = cuda.Lop3Op | cuda.MatrixDescriptorOp | cuda.PrmtOp
+"""The operations whose result is unsigned in C++."""
+
+
+def _scalar(value: Text, elements: Set[str]) -> Text:
+    """Return a scalar operand, in the element type if it is an element."""
+    unsigned = UNSIGNED.get(value.type)
+    return as_unsigned(value) if unsigned in elements else passed(value, value.type)
+
+
+def _statement(op: cuda.InstructionOp, writer: Writer) -> None:
+    """Print the call as a statement."""
+    writer.line(f"{_call(op, writer.text_of).text};")
+
+
+# `issubclass` would check all derived classes.
+_INSTRUCTIONS = [
+    cast("type[cuda.InstructionOp]", op)
+    for op in cuda.Cuda.operations
+    if cuda.InstructionOp in op.__mro__
+]
 
 _IDS: dict[type[Operation], str] = {
     cuda.BlockDimOp: "blockDim",
@@ -185,11 +235,7 @@ def _check_owner(op: cuda.CheckOwnerOp, writer: Writer) -> None:
 
 
 def source_table(origins: Sequence[str]) -> str:
-    """Return a table of the user's line of each line of a file of kernels.
-
-    Args:
-        origins: for each line of the file "file:line", or "" if unknown.
-    """
+    """Return a table of the user's line, "file:line" or "", of each line of a file of kernels."""
     rows: list[str] = []
     last = ""
     for number, origin in enumerate(origins, start=1):
@@ -208,6 +254,9 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     **dict.fromkeys(_IDS, _id),
     cuda.ShflOp: _shuffle,
     cuda.VoteOp: _vote,
+    **{op: _call for op in _INSTRUCTIONS if op.get_irdl_definition().results},
+    cuda.JoinOp: _join,
+    cuda.PartOp: _part,
 }
 """The printers of expressions of `cuda`."""
 
@@ -224,5 +273,6 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.SyncWarpOp: _sync_warp,
     cuda.TrackOp: _track,
     cuda.ViewOp: _view,
+    **{op: _statement for op in _INSTRUCTIONS if not op.get_irdl_definition().results},
 }
 """The printers of statements of `cuda`."""

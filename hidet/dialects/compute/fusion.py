@@ -6,7 +6,6 @@ from typing import Self
 from xdsl.dialects.builtin import DictionaryAttr, TensorType
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     region_def,
@@ -20,11 +19,12 @@ from xdsl.traits import IsolatedFromAbove, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.compute.ops import terminator_of, verify_yield
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.syntax import parse_body, print_body
 
 
 @irdl_op_definition
-class FusionOp(IRDLOperation):
+class FusionOp(FieldsOp):
     """`compute.fusion`: grids and anchors that become one kernel.
 
     It is isolated: `(%x_ = %x : type, ...)` lists its inputs. The normalized text of the region is
@@ -47,12 +47,7 @@ class FusionOp(IRDLOperation):
         body: Region,
         config: DictionaryAttr | None = None,
     ) -> None:
-        super().__init__(
-            operands=[inputs],
-            result_types=[result_types],
-            properties={"config": config},
-            regions=[body],
-        )
+        super().__init__(inputs, result_types, config, body)
 
     def verify_(self) -> None:
         """Check the arguments against the inputs and the yield against the results."""

@@ -27,6 +27,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.enums import enum_attribute
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import Shaped, element_of, is_memref, shape_of, shaped_type
 from hidet.dialects.syntax import IndexedRegion, IntegerList
 
@@ -69,7 +70,7 @@ STORED = "compute.stored"
 """The attribute of a grid that only moves elements, but is materialized."""
 
 
-class IndexedOp(IRDLOperation, ABC):
+class IndexedOp(FieldsOp, ABC):
     """An op whose body yields a scalar for every index of a domain."""
 
     body = region_def("single_block")
@@ -117,7 +118,7 @@ class GridOp(IndexedOp):
     def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
         if body is None:
             body = single_block([IndexType()] * len(shape_of(result_type)))
-        super().__init__(result_types=[result_type], regions=[body])
+        super().__init__(body, result_type)
 
     @property
     def is_stored(self) -> bool:
@@ -186,14 +187,8 @@ class ReduceOp(IndexedOp):
         result_type: Attribute,
         body: Region | None = None,
     ) -> None:
-        super().__init__(
-            properties={
-                "kind": ReduceKindAttr(kind),
-                "extents": ArrayAttr([IntAttr(e) for e in extents]),
-            },
-            result_types=[result_type],
-            regions=[body or single_block([IndexType()] * len(extents))],
-        )
+        body = body or single_block([IndexType()] * len(extents))
+        super().__init__(body, kind, ArrayAttr(map(IntAttr, extents)), result_type)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -266,7 +261,7 @@ class StoreOp(AccessingOp):
 
 
 @irdl_op_definition
-class SinkOp(IRDLOperation):
+class SinkOp(FieldsOp):
     """`compute.sink`: a tensor to store to; the body defines a store of `%v` at (i, j).
 
     The last argument of the body is the stored scalar, the others are the indices. The body stores
@@ -286,7 +281,7 @@ class SinkOp(IRDLOperation):
         if body is None:
             indices: list[Attribute] = [IndexType()] * len(shape_of(result_type))
             body = single_block([*indices, element_of(result_type)])
-        super().__init__(result_types=[result_type], regions=[body])
+        super().__init__(body, result_type)
 
     @property
     def indices(self) -> Sequence[SSAValue]:

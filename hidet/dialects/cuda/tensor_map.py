@@ -20,7 +20,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
@@ -35,6 +34,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.tensor_core import SWIZZLES
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
 
 MAX_RANK, MAX_BOX = 5, 256
@@ -246,7 +246,7 @@ def _parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
 
 
 @irdl_op_definition
-class TensorMapOp(IRDLOperation):
+class TensorMapOp(FieldsOp):
     """`cuda.tensor_map %x offset 64 : memref<..> -> !cuda.tensor_map<..>`: the map of a tensor.
 
     The tensor is in the memory of the buffer, regardless of the buffer's shape: at an offset, and
@@ -257,9 +257,9 @@ class TensorMapOp(IRDLOperation):
     name = "cuda.tensor_map"
 
     buffer = operand_def(MemRefType)
+    result = result_def(TensorMapType)
     offset = opt_prop_def(IntegerAttr[I64])
     strides = opt_prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorMapType)
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -275,14 +275,7 @@ class TensorMapOp(IRDLOperation):
         offset: int = 0,
         strides: Sequence[int] = (),
     ) -> None:
-        super().__init__(
-            operands=[buffer],
-            properties={
-                "offset": IntegerAttr(offset, i64) if offset else None,
-                "strides": DenseArrayBase.from_list(i64, tuple(strides)) if strides else None,
-            },
-            result_types=[kind],
-        )
+        super().__init__(buffer, kind, offset or None, strides)
 
     @property
     def kind(self) -> TensorMapType:

@@ -24,12 +24,8 @@ class Elementwise(OpTrait):
     """The operator applies one scalar op per element, chosen by element type.
 
     All lowerings and the PyTorch importer use this trait: an operator with the trait and the name
-    of an ATen operator needs nothing else.
-
-    Attributes:
-        floats: creates the op on floating-point numbers, None if there is none.
-        integers: the same for integers.
-        booleans: the same for `i1`.
+    of an ATen operator needs nothing else. The fields create the op on floating-point numbers, on
+    integers and on `i1`, and are None if there is none.
     """
 
     floats: ScalarOp | None = None

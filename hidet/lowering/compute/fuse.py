@@ -13,14 +13,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.grids import is_cheap_again, is_cheap_to_inline, is_view, loads_of
-from hidet.analysis.rows import rows_of_grid
+from hidet.analysis.grids import is_cheap_again, is_cheap_to_inline, is_view, loads_of, rows_of_grid
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
-from hidet.lowering.templates.siblings import are_siblings, worth_sharing
+from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 
 

@@ -14,17 +14,20 @@ from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.grids import (
+    Rows,
     has_reduction,
+    has_windows,
     is_cheap,
     is_cheap_again,
     is_in_order,
     linear_index,
     linear_index_of_load,
     loads_of,
+    row_reduces,
+    rows_of_grid,
 )
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
-from hidet.analysis.rows import Rows, has_windows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.graph import AnchorOp
@@ -180,10 +183,7 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
 def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> bool:
     """Return whether an op is the only consumer of an elementwise group, cheap to fuse into it.
 
-    Args:
-        op: the op.
-        group: the group that would move into the op's group.
-        others: the members of the op's group.
+    The group would move into that of the op, whose members are `others`.
     """
     if group.kind is not Kind.ELEMENTS:
         return False

@@ -15,8 +15,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.kernel import DYNAMIC
+from hidet.dialects.cuda import DYNAMIC, KernelOp
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import CallKernelOp
 from hidet.dialects.shaped import buffer_type, element_of, memref_type, shape_of, size_of

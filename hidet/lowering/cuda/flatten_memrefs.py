@@ -9,8 +9,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.tensor_map import TensorMapOp
+from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.fields import Element, FieldsOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type

@@ -8,9 +8,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.instructions import IdOp, ShflOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import FloorModOp, IdOp, KernelOp, ShflOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.dialects.walking import blocks_in, parents_of
 from hidet.lowering.cuda.demote_scf_values import operators_of, prints_operands_twice

@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from hidet.dialects.cuda.attributes import is_variable
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, is_variable
 from hidet.dialects.cuda.marks import FORMED
 from hidet.lowering.cuda.declarations import clear_marks, declare_variables, gather_ids, name_values
 from hidet.lowering.cuda.demote_scf_values import demote_values

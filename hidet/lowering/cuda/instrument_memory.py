@@ -18,8 +18,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
-from hidet.dialects.task.layout import known_map_of
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, known_map_of
 from hidet.legality.workers import without_thread_index
 from hidet.lowering.task.groups import thread_index
 from hidet.rewriting.builder import KernelBuilder

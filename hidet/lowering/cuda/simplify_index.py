@@ -14,8 +14,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.dialects.constants import known_condition
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.checks import CheckedIndexOp
+from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
 from hidet.lowering.cuda.hoisting import hoist_checks, hoist_index_arithmetic
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region

@@ -20,14 +20,7 @@ from hidet.lowering.graph.decompose_graph import GraphBuilder
 
 @dataclass(frozen=True)
 class Range:
-    """A range of a tensor along one axis.
-
-    Attributes:
-        whole: the tensor.
-        axis: the axis.
-        start: the start of the range.
-        size: its extent.
-    """
+    """A range of a tensor along one axis."""
 
     whole: SSAValue
     axis: int

@@ -25,8 +25,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.attributes import BufferKind
-from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.cuda import BufferKind, BufferOp, LaunchOp
 from hidet.dialects.graph.creation import ConstantOp
 from hidet.dialects.host_functions import (
     ARENA_BYTES,
@@ -192,11 +191,7 @@ class _Function:
         homes: Mapping[SSAValue, SSAValue],
         end: Operation,
     ) -> dict[SSAValue, SSAValue]:
-        """Bind new contents of arguments to the arguments' buffers.
-
-        Returns:
-            The argument of each new content that must be copied at the end.
-        """
+        """Bind new contents of arguments to their buffers; return those to copy at the end."""
         copied: dict[SSAValue, SSAValue] = {}
         first_write: dict[SSAValue, int] = {}
         last_read: dict[SSAValue, int] = {}
@@ -339,14 +334,11 @@ def align(size: int) -> int:
 
 
 def place(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
-    """Assign offsets so that buffers that are live at the same step do not overlap.
+    """Return offsets such that buffers live at the same step do not overlap, and the arena's size.
 
     Buffers are placed by decreasing size, each at the lowest offset that is free during its
     lifetime. Apart from sorting, the work is proportional to the number of overlapping pairs. Empty
     buffers are at offset 0.
-
-    Returns:
-        The offsets, and the size of the arena.
     """
     overlaps = _overlaps(lifetimes)
     offsets: list[int | None] = [None] * len(lifetimes)

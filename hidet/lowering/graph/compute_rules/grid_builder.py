@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, TensorType, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -159,24 +159,14 @@ class GridBuilder(KernelBuilder):
             conditions.append(self.insert(arith.CmpiOp(index, self.index(high), "slt")).result)
         return conditions
 
-    def choose(
+    def choose_if_all(
         self,
         conditions: Sequence[SSAValue],
         then: Callable[[], SSAValue],
         otherwise: Callable[[], SSAValue],
     ) -> SSAValue:
-        """Build a scalar that is evaluated if all conditions hold, and another one otherwise."""
-        if not conditions:
-            return then()
-        condition = self.all_of(conditions)
-        blocks = Block(), Block()
-        with self.inside(blocks[0]):
-            scalar = then()
-            self.insert(scf.YieldOp(scalar))
-        with self.inside(blocks[1]):
-            self.insert(scf.YieldOp(otherwise()))
-        branch = scf.IfOp(condition, [scalar.type], Region(blocks[0]), Region(blocks[1]))
-        return self.insert(branch).results[0]
+        """Build `choose`, or only the first scalar without conditions."""
+        return self.choose(self.all_of(conditions), then, otherwise) if conditions else then()
 
 
 def broadcast_indices(indices: Sequence[Index], shape: Sequence[int]) -> list[Index]:
@@ -273,7 +263,7 @@ class WindowAccess:
             index.name_hint = "yx"[axis - len(self.sizes)]
             place.append(index)
             inside += b.in_range(index, 0, self.sizes[axis], self.bounds(axis))
-        return b.choose(inside, lambda: b.element(self.x, [*leading, *place]), outside)
+        return b.choose_if_all(inside, lambda: b.element(self.x, [*leading, *place]), outside)
 
     def bounds(self, axis: int) -> tuple[int, int]:
         """Return the range of the unchecked index of window elements, inclusive."""

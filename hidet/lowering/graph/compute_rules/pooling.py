@@ -132,7 +132,7 @@ def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAVal
         def element(offset: Indices) -> SSAValue:
             inside = [b.less(o, length) for o, length in zip(offset, lengths, strict=True)]
             place = [b.add(begin, o) for begin, o in zip(begins, offset, strict=True)]
-            return b.choose(
+            return b.choose_if_all(
                 inside,
                 lambda: b.read(op.x, [*leading, *place]),
                 lambda: b.constant(0, op.result_type.element_type),

@@ -148,7 +148,7 @@ def concat(b: GridBuilder, op: graph.ConcatOp) -> SSAValue:
         if not others:
             return from_part()
         inside = b.less(indices[axis], end)
-        return b.choose([inside], from_part, lambda: load(others, end, indices))
+        return b.choose_if_all([inside], from_part, lambda: load(others, end, indices))
 
     return b.result_of(op, lambda indices: load(parts, 0, indices))
 
@@ -162,7 +162,7 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
         inside: list[SSAValue] = []
         for index, first, size, total in zip(indices, low, sizes, found.get_shape(), strict=True):
             inside += b.in_range(index, first, first + size, (0, total - 1))
-        return b.choose(
+        return b.choose_if_all(
             inside,
             lambda: b.element(op.x, [b.subtract(i, n) for i, n in zip(indices, low, strict=True)]),
             lambda: b.exact(python_number(op.value), found.element_type),
