@@ -5,7 +5,7 @@ the result is that of its type.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, scf
@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.value_ranges import RESULT_RULES
+from hidet.analysis.value_ranges import RESULT_RULES, terminators_of
 
 _Rule: TypeAlias = Callable[[Any, Sequence[Range]], Range | None]
 
@@ -50,20 +50,11 @@ class IntegerRanges:
             return whole
         op = value.op
         if isinstance(op, scf.IfOp):
-            found = self._of_branches(op, value.index)
+            ends = (end.operands[value.index] for end in terminators_of(op))
+            found = reduce(Range.union, map(self.range, ends))
         else:
             found = self.exact(op)
         return found if found is not None and whole.includes(found) else whole
-
-    def _of_branches(self, op: scf.IfOp, index: int) -> Range | None:
-        """Return the range of a result of an `scf.if`."""
-        found = None
-        for region in op.regions:
-            end = region.block.last_op
-            assert end is not None
-            limits = self.range(end.operands[index])
-            found = limits if found is None else found.union(limits)
-        return found
 
 
 def _constant(op: arith.ConstantOp, ranges: Sequence[Range]) -> Range | None:

@@ -1,9 +1,10 @@
-"""Operations that are constructed from their fields, as dataclasses are."""
+"""Operations that are constructed from their fields, as dataclasses are, and enumerations."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias, cast
+from types import new_class
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -16,7 +17,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -26,6 +27,7 @@ from xdsl.irdl import (
     PropertyDef,
     VarResultDef,
     VerificationContext,
+    irdl_attr_definition,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -190,3 +192,18 @@ def _inferred(definition: OpDef, operands: Sequence[Values]) -> Attribute:
             each.constr.verify([SSAValue.get(value).type for value in values], context)
     (kind,) = result.constr.infer(context, length=1)
     return kind
+
+
+Kind = TypeVar("Kind", bound=StrEnum)
+
+
+def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
+    """Return the attribute of an enumeration, printed as a bare keyword."""
+    words = ", ".join(f"`{kind.value}`" for kind in kinds)
+
+    def fill(body: dict[str, Any]) -> None:
+        body |= {"name": name, "__module__": kinds.__module__, "__doc__": f"One of {words}."}
+
+    bases = EnumAttribute[kinds], SpacedOpaqueSyntaxAttribute
+    made = new_class(f"{kinds.__name__}Attr", bases, exec_body=fill)
+    return irdl_attr_definition(cast("type[EnumAttribute[Kind]]", made))

@@ -202,29 +202,24 @@ class KernelBuilder(LocatedBuilder):
         block = self.insertion_point.block
         return Bookmark(block, block.last_op)
 
-    @contextmanager
-    def at(self, place: Bookmark) -> Generator[None]:
+    def at(self, place: Bookmark) -> AbstractContextManager[None]:
         """Insert at a position that `bookmark` returned."""
-        outer = self.insertion_point
-        self.insertion_point = (
-            InsertPoint.at_start(place.block)
-            if place.last is None
-            else InsertPoint.after(place.last)
-        )
-        yield
-        self.insertion_point = outer
-
-    # Control flow.
+        start, last = InsertPoint.at_start(place.block), place.last
+        return self._inserting(start if last is None else InsertPoint.after(last))
 
     @contextmanager
-    def inside(self, block: Block) -> Generator[None]:
-        """Insert at the end of another block."""
-        outer = self.insertion_point
-        self.insertion_point = InsertPoint.at_end(block)
+    def _inserting(self, point: InsertPoint) -> Generator[None]:
+        outer, self.insertion_point = self.insertion_point, point
         try:
             yield
         finally:
             self.insertion_point = outer
+
+    # Control flow.
+
+    def inside(self, block: Block) -> AbstractContextManager[None]:
+        """Insert at the end of another block."""
+        return self._inserting(InsertPoint.at_end(block))
 
     @contextmanager
     def loop(

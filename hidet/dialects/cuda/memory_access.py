@@ -42,7 +42,7 @@ from hidet.dialects.effects import (
     read,
     write,
 )
-from hidet.dialects.enums import enum_attribute
+from hidet.dialects.fields import FieldsOp, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
 LOADS: dict[str, Instruction] = {
@@ -71,29 +71,25 @@ SCOPES = ("cta", "gpu", "sys")
 """The scopes of ordered accesses: block, GPU, system."""
 
 
-def _ordered(kind: str, order: str, scope: str) -> Instruction:
-    name, access = ("load", Access.READ) if kind == "ld" else ("store", Access.WRITE)
-    return Instruction(
-        f"{name}_{order}_{scope}",
-        (Operand("p", "global", access),),
-        ptx=f"{kind}.{order}.{scope}",
-        arch=70,
-        orders=True,
-    )
+def _ordered(kind: str, access: Access, *orders: str) -> dict[tuple[str, str], Instruction]:
+    name = "load" if access is Access.READ else "store"
+    return {
+        (order, scope): Instruction(
+            f"{name}_{order}_{scope}",
+            (Operand("p", "global", access),),
+            ptx=f"{kind}.{order}.{scope}",
+            arch=70,
+            orders=True,
+        )
+        for order in orders
+        for scope in SCOPES
+    }
 
 
-ORDERED_LOADS: dict[tuple[str, str], Instruction] = {
-    (order, scope): _ordered("ld", order, scope)
-    for order in ("acquire", "relaxed")
-    for scope in SCOPES
-}
+ORDERED_LOADS = _ordered("ld", Access.READ, "acquire", "relaxed")
 """Loads by order and scope."""
 
-ORDERED_STORES: dict[tuple[str, str], Instruction] = {
-    (order, scope): _ordered("st", order, scope)
-    for order in ("release", "relaxed")
-    for scope in SCOPES
-}
+ORDERED_STORES = _ordered("st", Access.WRITE, "release", "relaxed")
 """Stores by order and scope."""
 
 VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
@@ -105,11 +101,8 @@ CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
 CacheHintAttr = enum_attribute("cuda.cache_hint", CacheHint)
 
 
-class VectorCopyOp(InstructionOp):
-    """A vector access that copies contiguous elements between memrefs."""
-
-    TEMPLATE: ClassVar = ("width",)
-    ADDRESSES: ClassVar = ("target", "source")
+class _CopyOp(FieldsOp):
+    """A copy of contiguous elements between memrefs."""
 
     width = prop_def(IntegerAttr[I64])
     source = operand_def(MemRefType)
@@ -118,6 +111,20 @@ class VectorCopyOp(InstructionOp):
     target_indices = var_operand_def(IndexType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_copy(self) -> None:
+        """Check the ranks and the element types."""
+        self.verify_ranks()
+        source, target = memref_type(self.source), memref_type(self.target)
+        if source.element_type != target.element_type:
+            raise VerifyException(f"cannot copy elements of {source} to {target}")
+
+
+class VectorCopyOp(InstructionOp, _CopyOp):
+    """A vector access that copies contiguous elements between memrefs."""
+
+    TEMPLATE: ClassVar = ("width",)
+    ADDRESSES: ClassVar = ("target", "source")
 
     @property
     def size(self) -> int:
@@ -130,9 +137,7 @@ class VectorCopyOp(InstructionOp):
 
     def verify_(self) -> None:
         """Check the operands and the element types."""
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
+        self.verify_copy()
         super().verify_()
 
 
@@ -193,8 +198,10 @@ class _OrderedOp(InstructionOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def entry(self, table: dict[tuple[str, str], Instruction], what: str) -> Instruction:
-        """Return the entry of a table; raise VerifyException if there is none."""
+    @property
+    def instruction(self) -> Instruction:
+        """The table entry; raises VerifyException if there is none."""
+        table, what = (ORDERED_LOADS, "load") if self.results else (ORDERED_STORES, "store")
         key = str(self.order.data.value), str(self.scope.data.value)
         if key not in table:
             raise VerifyException(f"there is no {key[0]} {what}")
@@ -222,11 +229,6 @@ class OrderedLoadOp(_OrderedOp):
 
     assembly_format = "$order $scope $source `[` $indices `]` attr-dict `:` type($source)"
 
-    @property
-    def instruction(self) -> Instruction:
-        """The table entry."""
-        return self.entry(ORDERED_LOADS, "load")
-
 
 @irdl_op_definition
 class OrderedStoreOp(_OrderedOp):
@@ -242,14 +244,9 @@ class OrderedStoreOp(_OrderedOp):
         "$order $scope $value `,` $target `[` $indices `]` attr-dict `:` type($target)"
     )
 
-    @property
-    def instruction(self) -> Instruction:
-        """The table entry."""
-        return self.entry(ORDERED_STORES, "store")
-
 
 @irdl_op_definition
-class CopyVectorOp(FieldAccessOp):
+class CopyVectorOp(FieldAccessOp, _CopyOp):
     """`cuda.copy_vector %x[%i] to %v[%j] width 4`: a vector access of `width` contiguous elements.
 
     Both addresses are aligned to the vector, of 2, 4, 8 or 16 bytes; elements are contiguous along
@@ -260,13 +257,6 @@ class CopyVectorOp(FieldAccessOp):
     READS: ClassVar = ("source",)
     WRITES: ClassVar = ("target",)
 
-    width = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
         "attr-dict `:` type($source) `to` type($target)"
@@ -275,16 +265,13 @@ class CopyVectorOp(FieldAccessOp):
 
     def verify_(self) -> None:
         """Check the ranks, the element types and the size of the access."""
-        self.verify_ranks()
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
-        element = source.element_type
+        self.verify_copy()
+        element = element_of(self.source)
         element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
         bits = element_bits * self.width.value.data
         if bits not in (16, 32, 64, 128):
             raise VerifyException(
-                f"{self.width.value.data} elements of {source.element_type} are {bits} bits; "
+                f"{self.width.value.data} elements of {element} are {bits} bits; "
                 "a vector access has 16, 32, 64 or 128"
             )
 

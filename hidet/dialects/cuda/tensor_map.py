@@ -36,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.dialects.cuda.tensor_core import SWIZZLES
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
+from hidet.dialects.syntax import int_array, parse_int_array
 
 MAX_RANK, MAX_BOX = 5, 256
 """The maximum rank of a tensor, and extent of a box (CUDA driver API, cuTensorMapEncodeTiled)."""
@@ -162,8 +163,8 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         swizzle: int = 0,
         pixels: Pixels | None = None,
     ) -> None:
-        walk = ArrayAttr(map(_numbers, pixels or ()))
-        super().__init__(tensor, _numbers(box), walk, IntAttr(swizzle))
+        walk = ArrayAttr(map(int_array, pixels or ()))
+        super().__init__(tensor, int_array(box), walk, IntAttr(swizzle))
 
     @property
     def pixels(self) -> Pixels | None:
@@ -208,15 +209,15 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
             tensor = parser.parse_type()
             parser.parse_punctuation(",")
             parser.parse_keyword("box")
-            box = _parse_numbers(parser)
+            box = parse_int_array(parser)
             walk: list[ArrayAttr[IntAttr]] = []
             swizzle = 0
             while parser.parse_optional_punctuation(",") is not None:
                 if not walk and parser.parse_optional_keyword("pixels") is not None:
-                    walk.append(_parse_numbers(parser))
+                    walk.append(parse_int_array(parser))
                     for word in ("to", "step"):
                         parser.parse_keyword(word)
-                        walk.append(_parse_numbers(parser))
+                        walk.append(parse_int_array(parser))
                 else:
                     parser.parse_keyword("swizzle")
                     swizzle = parser.parse_integer()
@@ -233,16 +234,6 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(f", pixels {first} to {last} step {step}")
             if self.swizzle.data:
                 printer.print_string(f", swizzle {self.swizzle.data}")
-
-
-def _numbers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr([IntAttr(value) for value in values])
-
-
-def _parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
-    return _numbers(
-        parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, parser.parse_integer)
-    )
 
 
 @irdl_op_definition
