@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.forms import ZERO, LinearForm
@@ -13,7 +13,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
 
 
 def linear_index(
@@ -105,7 +105,8 @@ def is_cheap(grid: GridOp) -> bool:
 
 def is_cheap_again(grid: GridOp) -> bool:
     """Return whether a grid is cheap; allow narrowing casts unless it loads wider elements."""
-    if any(_bits(load.source) > _bits(grid.result) for load in loads_of(grid)):
+    size = bytes_of(element_of(grid.result))
+    if any(bytes_of(element_of(load.source)) > size for load in loads_of(grid)):
         return is_cheap(grid)
     return _consists_of(grid, (*_MOVES, *_INDEX_CONVERSIONS, arith.TruncFOp))
 
@@ -117,13 +118,6 @@ def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
         isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
         for op in grid.body.walk()
     )
-
-
-def _bits(value: SSAValue) -> int:
-    """Return the width of an element in bits."""
-    element = element_of(value)
-    assert isinstance(element, FixedBitwidthType)
-    return element.bitwidth
 
 
 def is_in_order(grid: GridOp, source: SSAValue) -> bool:

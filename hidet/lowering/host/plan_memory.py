@@ -2,25 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
-from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    FunctionType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import CopyOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
@@ -36,6 +25,7 @@ from hidet.dialects.host_functions import (
     prepared_name,
     updates_of,
 )
+from hidet.dialects.shaped import buffer_type, bytes_of, element_of, size_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +101,7 @@ class _Function:
         operations = list(self.block.ops)
         self._check(operations)
         for argument in list(self.block.args):
-            buffer = Rewriter.replace_value_with_new_type(argument, _memref(argument.type))
+            buffer = Rewriter.replace_value_with_new_type(argument, buffer_type(argument))
             self.buffers[buffer] = buffer
         launches = [op for op in operations if isinstance(op, LaunchOp)]
         homes = _find_homes(launches)
@@ -167,16 +157,16 @@ class _Function:
                 assert buffer.offset is not None
                 self.prepared.places[name] = buffer.offset.value.data
                 continue
-            memref = _memref(value.type)
-            offset = self.prepared.size if _size(memref) else 0
+            memref, size = buffer_type(value), _bytes_of(value)
+            offset = self.prepared.size if size else 0
             self.prepared.places[name] = offset
-            self.prepared.size += align(_size(memref))
+            self.prepared.size += align(size)
             buffer = BufferOp(BufferKind.PREPARED, memref, offset=offset)
             self._insert(buffer, before=launches[0], named=value)
 
     def _place_constant(self, op: ConstantOp) -> None:
         """Create the buffer of a weight, or of a result of `@prepare`."""
-        memref = _memref(op.result.type)
+        memref = buffer_type(op.result)
         place = self.prepared.places.get(op.key.data, op.key.data)
         if isinstance(place, int):
             buffer = BufferOp(BufferKind.PREPARED, memref, offset=place)
@@ -231,7 +221,7 @@ class _Function:
         """Add an argument for each output, written by a launch or filled by a copy."""
         for position, value in enumerate(returned):
             is_bound = value in self.buffers
-            memref = self.buffers[value].type if is_bound else _memref(value.type)
+            memref = self.buffers[value].type if is_bound else buffer_type(value)
             output = self.block.insert_arg(memref, len(self.block.args))
             output.name_hint = f"out{position}"
             if is_bound:
@@ -258,15 +248,10 @@ class _Function:
                 last_use[homes.get(value, value)] = step
         last_use |= dict.fromkeys(copied, len(launches))
         values = [(step, v) for v, step in first_step.items() if v not in self.buffers]
-        memrefs = [_memref(value.type) for _, value in values]
-        offsets, self.arena_bytes = place(
-            [
-                Lifetime(step, last_use[value], _size(memref))
-                for (step, value), memref in zip(values, memrefs, strict=True)
-            ]
-        )
-        for (step, value), memref, offset in zip(values, memrefs, offsets, strict=True):
-            buffer = BufferOp(BufferKind.ARENA, memref, offset=offset)
+        lifetimes = [Lifetime(step, last_use[v], _bytes_of(v)) for step, v in values]
+        offsets, self.arena_bytes = place(lifetimes)
+        for (step, value), offset in zip(values, offsets, strict=True):
+            buffer = BufferOp(BufferKind.ARENA, buffer_type(value), offset=offset)
             self._insert(buffer, before=launches[step], named=value)
 
     def _insert(self, op: Operation, *, before: Operation, named: SSAValue | None = None) -> None:
@@ -298,19 +283,9 @@ def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
     return homes
 
 
-def _memref(tensor: Attribute) -> MemRefType[Attribute]:
-    if not isinstance(tensor, TensorType):
-        raise VerifyException(f"a host function works on tensors before plan-memory, not {tensor}")
-    shaped = cast("TensorType[Attribute]", tensor)
-    return MemRefType(shaped.element_type, shaped.get_shape())
-
-
-def _size(memref: MemRefType[Attribute]) -> int:
-    """Return the bytes of a contiguous memref; i1 takes a byte."""
-    element = memref.element_type
-    if not isinstance(element, IntegerType | AnyFloat):
-        raise VerifyException(f"a tensor has elements of type {element}, whose size is unknown")
-    return prod(memref.get_shape()) * element.size
+def _bytes_of(tensor: SSAValue) -> int:
+    """Return the bytes of a contiguous buffer; i1 takes a byte."""
+    return size_of(tensor) * bytes_of(element_of(tensor))
 
 
 # The arena: offsets of buffers with known lifetimes.
