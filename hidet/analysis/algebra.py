@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from math import gcd
 from typing import TypeAlias
 
@@ -35,9 +36,9 @@ class FormAlgebra:
         self._range_of_value = range_of_value
         self._divisibility_of_value = divisibility_of_value
         self.conditions = tuple(conditions)
-        self._ranges: dict[LinearForm, Range] = {}
-        self._divisions: dict[tuple[LinearForm, int], tuple[LinearForm, LinearForm]] = {}
-        self._merged: dict[LinearForm, LinearForm] = {}
+        self.range = cache(self._range)
+        self._divide = cache(self._compute_division)
+        self._shortest = cache(self._compute_shortest)
 
     def under(self, conditions: Sequence[Condition]) -> FormAlgebra:
         """Return an algebra with additional conditions."""
@@ -47,18 +48,12 @@ class FormAlgebra:
 
     # Ranges.
 
-    def range(self, form: LinearForm) -> Range:
-        """Return the range of a form; at least 64 bits wide if nothing is known."""
-        known = self._ranges.get(form)
-        if known is None:
-            known = self._ranges[form] = self._compute_range(form)
-        return known
-
     def is_nonnegative(self, form: LinearForm) -> bool:
         """Return whether a form is known to be nonnegative."""
         return self.range(form).lo >= 0
 
-    def _compute_range(self, form: LinearForm) -> Range:
+    def _range(self, form: LinearForm) -> Range:
+        """Return the range of a form; at least 64 bits wide if nothing is known."""
         lo = hi = form.constant
         for atom, coefficient in form.terms.items():
             term = self._range_of_atom(atom).scaled(coefficient)
@@ -129,15 +124,8 @@ class FormAlgebra:
         """Return the form of `form mod divisor`, for a positive divisor."""
         return self._divide(form, divisor)[1]
 
-    def _divide(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
-        """Return the quotient and the remainder."""
-        key = form, divisor
-        known = self._divisions.get(key)
-        if known is None:
-            known = self._divisions[key] = self._compute_division(form, divisor)
-        return known
-
     def _compute_division(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
+        """Return the quotient and the remainder."""
         single = self._single_quotient(form, divisor)
         if single is not None:
             return LinearForm.number(single), form - single * divisor
@@ -298,15 +286,12 @@ class FormAlgebra:
         The rules, for `q = x floordiv c` and `r = x mod c`, with any common factor:
         `c * q + r = x`; and with `y = x floordiv b`: `b * (y mod c) + x mod b = x mod (b * c)`.
         """
-        if form.weight == 0:
-            return form
-        known = self._merged.get(form)
-        if known is None:
-            known = form
-            while (shorter := self._shorten(known)) is not None:
-                known = shorter
-            self._merged[form] = known
-        return known
+        return self._shortest(form) if form.weight else form
+
+    def _compute_shortest(self, form: LinearForm) -> LinearForm:
+        while (shorter := self._shorten(form)) is not None:
+            form = shorter
+        return form
 
     def _shorten(self, form: LinearForm) -> LinearForm | None:
         for atom, coefficient in form.terms.items():

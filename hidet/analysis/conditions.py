@@ -85,19 +85,11 @@ def _conditions_of_comparison(
         signed = "s" + predicate[1:]
         return [*_at_least(lhs, 0), *_conditions_of_comparison(signed, lhs, rhs, algebra)]
     difference = algebra.add(lhs, rhs, -1)
-    match predicate:
-        case "slt":
-            return _at_least(-difference, 1)
-        case "sle":
-            return _at_least(-difference, 0)
-        case "sgt":
-            return _at_least(difference, 1)
-        case "sge":
-            return _at_least(difference, 0)
-        case "eq":
-            return [*_at_least(difference, 0), *_at_least(-difference, 0)]
-        case _:
-            return []
+    if predicate in ("eq", "ne"):
+        both = [*_at_least(difference, 0), *_at_least(-difference, 0)]
+        return both if predicate == "eq" else []
+    larger = -difference if predicate in ("slt", "sle") else difference
+    return _at_least(larger, int(predicate in ("slt", "sgt")))
 
 
 def _at_least(form: LinearForm, limit: int) -> list[Condition]:
@@ -117,11 +109,9 @@ def known_condition(forms: IndexForms, condition: SSAValue) -> bool | None:
             return bool(value.value.data)
         case arith.CmpiOp() as op if isinstance(op.lhs.type, IndexType):
             return forms.decide(op)
-        case arith.AndIOp() as op:
-            sides = known_condition(forms, op.lhs), known_condition(forms, op.rhs)
-            return False if False in sides else True if sides == (True, True) else None
-        case arith.OrIOp() as op:
-            sides = known_condition(forms, op.lhs), known_condition(forms, op.rhs)
-            return True if True in sides else False if sides == (False, False) else None
+        case arith.AndIOp() | arith.OrIOp() as op:
+            decisive = isinstance(op, arith.OrIOp)
+            sides = {known_condition(forms, op.lhs), known_condition(forms, op.rhs)}
+            return decisive if decisive in sides else None if None in sides else not decisive
         case _:
             return None

@@ -69,12 +69,9 @@ class DivergenceAnalysis:
 
     def around(self, op: Operation, outer: Operation) -> Divergence:
         """Return the divergence of the control flow between an op and an enclosing one."""
-        found = Divergence.NOWHERE
-        parent = op.parent_op()
-        while parent is not None and parent is not outer.parent_op():
-            found = max(found, self.of_flow(parent))
-            parent = parent.parent_op()
-        return found
+        end = outer.parent_op()
+        inside = takewhile(lambda parent: parent is not end, parents_of(op))
+        return max(map(self.of_flow, inside), default=Divergence.NOWHERE)
 
     def spread(self, start: Iterable[SSAValue], how: Divergence) -> None:
         """Mark values and all values that depend on them."""

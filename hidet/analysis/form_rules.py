@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IdVariable(Variable):
-    """A block or thread id, or a dimension of the grid or block; all ops that read it are equal.
-
-    Attributes:
-        op_type: the op that reads it.
-        dimension: x, y or z.
-    """
+    """A block or thread id, or a dimension of the grid or block; all ops that read it are equal."""
 
     op_type: type[IdOp]
     dimension: Dimension

@@ -60,12 +60,7 @@ ANY = Range.signed(64)
 
 @dataclass(frozen=True)
 class Variable:
-    """A symbolic index from 0 to `extent - 1` without an SSA value.
-
-    Attributes:
-        name: its identity.
-        extent: the number of its values.
-    """
+    """A symbolic index from 0 to `extent - 1` without an SSA value, identified by its name."""
 
     name: str
     extent: int

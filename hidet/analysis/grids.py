@@ -1,18 +1,36 @@
-"""The cost and the access patterns of grids, for fusion heuristics."""
+"""The cost, the access patterns, linear indices and rows of grids, for fusion heuristics."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.analysis.forms import LinearForm
+from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.linear_index import linear_index, linear_index_of_load
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
-from hidet.dialects.shaped import element_of
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
+
+
+def linear_index(
+    forms: IndexForms, indices: Sequence[SSAValue], shape: Sequence[int], at: Block | None
+) -> LinearForm:
+    """Return the form of the linear index of an element of a tensor."""
+    algebra = forms.algebra(at)
+    found = ZERO
+    for index, extent in zip(indices, shape, strict=True):
+        found = algebra.add(forms.form(index), found, extent)
+    return found
+
+
+def linear_index_of_load(forms: IndexForms, load: LoadOp) -> LinearForm:
+    """Return the form of the linear index of the element that a load reads."""
+    return linear_index(forms, load.indices, shape_of(load.source), load.parent)
+
 
 _ARITHMETIC = (
     arith.AddfOp,
@@ -87,7 +105,8 @@ def is_cheap(grid: GridOp) -> bool:
 
 def is_cheap_again(grid: GridOp) -> bool:
     """Return whether a grid is cheap; allow narrowing casts unless it loads wider elements."""
-    if any(_bits(load.source) > _bits(grid.result) for load in loads_of(grid)):
+    size = bytes_of(element_of(grid.result))
+    if any(bytes_of(element_of(load.source)) > size for load in loads_of(grid)):
         return is_cheap(grid)
     return _consists_of(grid, (*_MOVES, *_INDEX_CONVERSIONS, arith.TruncFOp))
 
@@ -99,13 +118,6 @@ def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
         isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
         for op in grid.body.walk()
     )
-
-
-def _bits(value: SSAValue) -> int:
-    """Return the width of an element in bits."""
-    element = element_of(value)
-    assert isinstance(element, FixedBitwidthType)
-    return element.bitwidth
 
 
 def is_in_order(grid: GridOp, source: SSAValue) -> bool:
@@ -177,3 +189,75 @@ def _is_index_arithmetic(op: Operation) -> bool:
             for operand in op.operands
         )
     return all(isinstance(value.type, IndexType) for value in (*op.results, *op.operands))
+
+
+MIN_ROW = 32
+"""Shorter reductions, such as pooling windows, are computed by one thread each."""
+
+MIN_WINDOWS = 4096
+"""From this number on, overlapping windows are computed by one thread each, too."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that a kernel reduces, in row-major order of the outer domain."""
+
+    count: int
+    length: int
+
+    @property
+    def size(self) -> int:
+        """The total number of elements."""
+        return self.count * self.length
+
+
+def row_reduces(grid: GridOp) -> list[ReduceOp]:
+    """Return the reductions of a grid that are long enough to be computed cooperatively.
+
+    Those inside a branch or another reduction are excluded, since every worker must reach them, and
+    so are sliding windows.
+    """
+    return [
+        op
+        for op in grid.body.block.ops
+        if isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and not _slides(grid, op)
+    ]
+
+
+def has_windows(grid: GridOp) -> bool:
+    """Return whether a grid reduces long sliding windows, with one thread each."""
+    return any(
+        isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and _slides(grid, op)
+        for op in grid.body.block.ops
+    )
+
+
+def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
+    """Return whether a reduction is over windows that slide with the elements of the grid.
+
+    Some loaded index then depends on both the grid and the window, as in x[y + dy].
+    """
+    if prod(grid.shape) < MIN_WINDOWS:
+        return False
+    forms = IndexForms()
+    return any(
+        any(form.depends_on(index) for index in grid.indices)
+        and any(form.depends_on(index) for index in reduce.indices)
+        for load in reduce.walk()
+        if isinstance(load, LoadOp)
+        for form in map(forms.form, load.indices)
+    )
+
+
+def rows_of_grid(grid: GridOp) -> Rows | None:
+    """Return the rows that a grid reduces; None if it has none, or several lengths."""
+    lengths = {prod(reduce.shape) for reduce in row_reduces(grid)}
+    if len(lengths) != 1 or prod(grid.shape) == 0:
+        return None
+    return Rows(prod(grid.shape), lengths.pop())
+
+
+def rows_of(ops: Iterable[Operation]) -> Rows | None:
+    """Return the rows that all reducing grids among the ops share; None if they differ."""
+    found = {rows_of_grid(op) for op in ops if isinstance(op, GridOp) and row_reduces(op)}
+    return found.pop() if len(found) == 1 else None

@@ -114,12 +114,7 @@ def im2col_of(view: SSAValue) -> Im2col | None:
 
 
 class _Recognition:
-    """Derives the geometry from the indices of a load, and proves it.
-
-    Args:
-        grid: the view.
-        load: its only load.
-    """
+    """Derives the geometry of a view from the indices of its only load, and proves it."""
 
     def __init__(self, grid: GridOp, load: LoadOp) -> None:
         self.grid = grid

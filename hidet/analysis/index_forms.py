@@ -4,6 +4,8 @@ The only analysis of index arithmetic; simplification, vectorization, guards, in
 inversion of epilogues all use it. Index arithmetic is assumed not to overflow.
 """
 
+from functools import cache, partial
+
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -33,20 +35,14 @@ class IndexForms:
 
     def __init__(self, root: Operation | None = None) -> None:
         self.root = root
-        self._forms: dict[SSAValue, LinearForm] = {}
-        self._ranges: dict[SSAValue, Range] = {}
-        self._divisibilities: dict[SSAValue, int] = {}
-        self._outermost = FormAlgebra(self._range_of_leaf, self._divisibility_of_leaf)
-        self._algebras: dict[Block, FormAlgebra] = {}
+        self.form = cache(self._form)
+        self.algebra = cache(self._algebra)
+        self._range_of_leaf = cache(partial(range_of_value, self))
+        self._outermost = FormAlgebra(
+            self._range_of_leaf, cache(partial(divisibility_of_value, self))
+        )
 
-    # Queries.
-
-    def form(self, value: SSAValue) -> LinearForm:
-        """Return the form of a value of type index."""
-        known = self._forms.get(value)
-        if known is None:
-            known = self._forms[value] = self._compute_form(value)
-        return known
+    # Queries, besides `form` and `algebra`.
 
     def range(self, index: SSAValue | LinearForm, at: Block | None = None) -> Range | None:
         """Return the range of an index, or None if it is unbounded.
@@ -89,15 +85,6 @@ class IndexForms:
         least, most = self.trip_limits(loop)
         return least if least == most else None
 
-    def algebra(self, block: Block | None) -> FormAlgebra:
-        """Return the algebra of a block, under the conditions of the branches around it."""
-        if block is None:
-            return self._outermost
-        known = self._algebras.get(block)
-        if known is None:
-            known = self._algebras[block] = self._compute_algebra(block)
-        return known
-
     # Computation.
 
     def _form_of(self, index: SSAValue | LinearForm) -> LinearForm:
@@ -109,7 +96,8 @@ class IndexForms:
             at = owner if isinstance(owner, Block) else owner.parent
         return self.algebra(at)
 
-    def _compute_form(self, value: SSAValue) -> LinearForm:
+    def _form(self, value: SSAValue) -> LinearForm:
+        """Return the form of a value of type index."""
         form = None
         if isinstance(value.type, IndexType):
             if isinstance(value, OpResult):
@@ -130,25 +118,14 @@ class IndexForms:
                 return self.form(loop.lb)
         return None
 
-    def _compute_algebra(self, block: Block) -> FormAlgebra:
-        op = block.parent_op()
+    def _algebra(self, block: Block | None) -> FormAlgebra:
+        """Return the algebra of a block, under the conditions of the branches around it."""
+        op = None if block is None else block.parent_op()
         if op is None or op.has_trait(IsolatedFromAbove):
             return self._outermost
         outer = self.algebra(op.parent)
-        if isinstance(op, scf.IfOp):
+        if isinstance(op, scf.IfOp) and block is not None:
             conditions = conditions_of(self, op.cond, block.parent is op.true_region)
             if conditions:
                 return outer.under(conditions)
         return outer
-
-    def _range_of_leaf(self, value: SSAValue) -> Range:
-        known = self._ranges.get(value)
-        if known is None:
-            known = self._ranges[value] = range_of_value(self, value)
-        return known
-
-    def _divisibility_of_leaf(self, value: SSAValue) -> int:
-        known = self._divisibilities.get(value)
-        if known is None:
-            known = self._divisibilities[value] = divisibility_of_value(self, value)
-        return known

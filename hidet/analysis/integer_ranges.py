@@ -5,6 +5,7 @@ the result is that of its type.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache, reduce
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith, scf
@@ -13,7 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.value_ranges import RESULT_RULES
+from hidet.analysis.value_ranges import RESULT_RULES, terminators_of
 
 _Rule: TypeAlias = Callable[[Any, Sequence[Range]], Range | None]
 
@@ -26,29 +27,19 @@ def range_of_type(kind: Attribute) -> Range:
 
 
 class IntegerRanges:
-    """The ranges of the signed integers of a program, computed lazily and memoized.
-
-    Args:
-        forms: the index analysis of the program.
-    """
+    """The ranges of the signed integers of a program, computed lazily and memoized."""
 
     def __init__(self, forms: IndexForms) -> None:
         self._forms = forms
-        self._known: dict[SSAValue, Range] = {}
-
-    def range(self, value: SSAValue) -> Range:
-        """Return the range of an integer or an index."""
-        known = self._known.get(value)
-        if known is None:
-            known = self._known[value] = self._compute(value)
-        return known
+        self.range = cache(self._range)
 
     def exact(self, op: Operation) -> Range | None:
         """Return the range of a result before wrapping around; None if unknown."""
         rule = _RULES.get(type(op))
         return None if rule is None else rule(op, [self.range(each) for each in op.operands])
 
-    def _compute(self, value: SSAValue) -> Range:
+    def _range(self, value: SSAValue) -> Range:
+        """Return the range of an integer or an index."""
         if isinstance(value.type, IndexType):
             limits = self._forms.range(value) or ANY
             if isinstance(value.owner, arith.IndexCastOp):
@@ -59,20 +50,11 @@ class IntegerRanges:
             return whole
         op = value.op
         if isinstance(op, scf.IfOp):
-            found = self._of_branches(op, value.index)
+            ends = (end.operands[value.index] for end in terminators_of(op))
+            found = reduce(Range.union, map(self.range, ends))
         else:
             found = self.exact(op)
         return found if found is not None and whole.includes(found) else whole
-
-    def _of_branches(self, op: scf.IfOp, index: int) -> Range | None:
-        """Return the range of a result of an `scf.if`."""
-        found = None
-        for region in op.regions:
-            end = region.block.last_op
-            assert end is not None
-            limits = self.range(end.operands[index])
-            found = limits if found is None else found.union(limits)
-        return found
 
 
 def _constant(op: arith.ConstantOp, ranges: Sequence[Range]) -> Range | None:

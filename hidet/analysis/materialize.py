@@ -11,28 +11,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import Atom, LinearForm, Quotient, Remainder, Variable
-from hidet.dialects.cuda import BlockIdOp
-from hidet.dialects.cuda.arithmetic import FloorModOp
+from hidet.dialects.cuda import BlockIdOp, FloorModOp
 
 _INDEX = IndexType()
-_NO_OVERFLOW_FLAGS: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
+_WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+_NO_FLAGS: Mapping[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 
-_BinaryOp: TypeAlias = (
-    type[arith.AddiOp]
-    | type[arith.SubiOp]
-    | type[arith.MuliOp]
-    | type[arith.DivSIOp]
-    | type[arith.FloorDivSIOp]
-    | type[arith.RemSIOp]
-    | type[FloorModOp]
-)
-_PROPERTIES: dict[type[Operation], Mapping[str, Attribute]] = {
-    arith.AddiOp: _NO_OVERFLOW_FLAGS,
-    arith.SubiOp: _NO_OVERFLOW_FLAGS,
-    arith.MuliOp: _NO_OVERFLOW_FLAGS,
-}
-
-BinaryExpression: TypeAlias = tuple[_BinaryOp, LinearForm, LinearForm]
+BinaryExpression: TypeAlias = tuple[type[Operation], LinearForm, LinearForm]
 """The op that computes a form, and the forms of its operands."""
 
 
@@ -97,7 +82,7 @@ class Materializer:
             op = op_type.create(
                 operands=[self.value(lhs, insert, algebra), self.value(rhs, insert, algebra)],
                 result_types=[_INDEX],
-                properties=dict(_PROPERTIES.get(op_type, {})),
+                properties=_NO_FLAGS if op_type in _WRAPPING else {},
             )
         insert(op)
         result = op.results[0]

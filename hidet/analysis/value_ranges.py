@@ -18,8 +18,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, IndexedOp, ReduceOp, SinkOp
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.checks import CheckedIndexOp
+from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
 from hidet.dialects.task import ForeachOp, GroupOp
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def _range_of_result(forms: IndexForms, value: OpResult) -> Range:
     op = value.op
     if isinstance(op, scf.IfOp):
         ranges = (
-            _range_at(forms, end.operands[value.index], end.parent) for end in _terminators(op)
+            _range_at(forms, end.operands[value.index], end.parent) for end in terminators_of(op)
         )
         return reduce(Range.union, ranges)
     rule = RESULT_RULES.get(type(op))
@@ -141,7 +140,7 @@ def _divisibility_of_result(forms: IndexForms, value: OpResult) -> int:
     """Return a number that always divides a result."""
     op = value.op
     if isinstance(op, scf.IfOp):
-        values = [end.operands[value.index] for end in _terminators(op)]
+        values = [end.operands[value.index] for end in terminators_of(op)]
     elif type(op) in RESULT_RULES:
         values = [operand for operand in op.operands if isinstance(operand.type, IndexType)]
     else:
@@ -150,7 +149,7 @@ def _divisibility_of_result(forms: IndexForms, value: OpResult) -> int:
     return rule(*map(forms.divisibility, values))
 
 
-def _terminators(op: scf.IfOp) -> list[Operation]:
+def terminators_of(op: scf.IfOp) -> list[Operation]:
     """Return the terminators of the branches."""
     return [
         region.block.last_op

@@ -71,12 +71,7 @@ class Arch:
         return self.name.endswith("a")
 
     def has(self, since: int, *, only: bool = False) -> bool:
-        """Return whether kernels may use a feature of a compute capability.
-
-        Args:
-            since: the capability, 90 for 9.0.
-            only: whether the feature is architecture-specific.
-        """
+        """Return whether kernels may use a feature of a capability (90 is 9.0) or of it `only`."""
         if self.is_cpu:
             return True
         return (self.is_specific and self.capability == since) if only else self.capability >= since

@@ -10,7 +10,6 @@ of elements of an array, in the order of the manual; two adjacent elements of a 
 register. Instructions that are one operation are defined there, those of Hopper in `hopper.py`.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -113,20 +112,6 @@ class MmaInstruction(Instruction):
 
 
 @dataclass(frozen=True)
-class LdmatrixInstruction(Instruction):
-    """A load of matrices of 8 rows of 16 bytes from shared memory into registers.
-
-    Attributes:
-        count: the number of matrices. Lane i provides the address of row i % 8 of matrix i / 8, and
-            receives 4 bytes of each matrix: bytes i % 4 * 4 and on of row i / 4.
-        transposed: whether each matrix, of 16-bit elements, is transposed.
-    """
-
-    count: int = 0
-    transposed: bool = False
-
-
-@dataclass(frozen=True)
 class CopyInstruction(Instruction):
     """An asynchronous copy from global to shared memory by one thread.
 
@@ -161,12 +146,9 @@ def _mma(
     )
 
 
-def _by_name(instructions: Iterable[MmaInstruction]) -> dict[str, MmaInstruction]:
-    return {instruction.name: instruction for instruction in instructions}
-
-
-MMA_SYNC: dict[str, MmaInstruction] = _by_name(
-    (
+MMA_SYNC: dict[str, MmaInstruction] = {
+    instruction.name: instruction
+    for instruction in (
         _mma((16, 8, 16), MMA_M16N8K16, "f16", "f32", 80),
         _mma((16, 8, 16), MMA_M16N8K16, "f16", "f16", 80),
         _mma((16, 8, 16), MMA_M16N8K16, "bf16", "f32", 80),
@@ -176,7 +158,7 @@ MMA_SYNC: dict[str, MmaInstruction] = _by_name(
         _mma((16, 8, 8), MMA_M16N8K8_TF32, "tf32", "f32", 80),
         _mma((16, 8, 4), MMA_M16N8K4_TF32, "tf32", "f32", 80),
     )
-)
+}
 """The instructions of mma.sync, by name."""
 
 FMA = "fma"
@@ -184,24 +166,16 @@ FMA = "fma"
 
 # ---- ldmatrix -----------------------------------------------------------------------------------
 
-
-def _ldmatrix(count: int, transposed: bool) -> LdmatrixInstruction:
-    """Return one form of `ldmatrix`."""
-    return LdmatrixInstruction(
-        function=f"ldmatrix_x{count}{'_trans' if transposed else ''}",
-        operands=(
+LDMATRIX: dict[tuple[int, bool], Instruction] = {
+    (count, transposed): Instruction(
+        f"ldmatrix_x{count}{'_trans' if transposed else ''}",
+        (
             Operand("r", "local", Access.WRITE, bytes=4 * count),
             Operand("p", "shared", Access.READ, bytes=16),
         ),
-        ptx=f"ldmatrix.sync.aligned.m8n8.x{count}{'.trans' if transposed else ''}.shared.b16",
+        f"ldmatrix.sync.aligned.m8n8.x{count}{'.trans' if transposed else ''}.shared.b16",
         arch=75,
-        count=count,
-        transposed=transposed,
     )
-
-
-LDMATRIX: dict[tuple[int, bool], LdmatrixInstruction] = {
-    (count, transposed): _ldmatrix(count, transposed)
     for count in (1, 2, 4)
     for transposed in (False, True)
 }
@@ -209,23 +183,14 @@ LDMATRIX: dict[tuple[int, bool], LdmatrixInstruction] = {
 
 # ---- cp.async -----------------------------------------------------------------------------------
 
-
-def _cp_async(cache: str, sizes: tuple[int, ...]) -> CopyInstruction:
-    """Return one form of `cp.async`."""
-    return CopyInstruction(
-        function=f"cp_async_{cache}",
-        operands=(
-            Operand("dst", "shared", Access.WRITE),
-            Operand("src", "global", Access.READ),
-        ),
-        ptx=f"cp.async.{cache}.shared.global",
+CP_ASYNC: dict[str, CopyInstruction] = {
+    cache: CopyInstruction(
+        f"cp_async_{cache}",
+        (Operand("dst", "shared", Access.WRITE), Operand("src", "global", Access.READ)),
+        f"cp.async.{cache}.shared.global",
         arch=80,
         sizes=sizes,
     )
-
-
-CP_ASYNC: dict[str, CopyInstruction] = {
-    "ca": _cp_async("ca", (4, 8, 16)),
-    "cg": _cp_async("cg", (16,)),
+    for cache, sizes in (("ca", (4, 8, 16)), ("cg", (16,)))
 }
 """The instructions of cp.async, by cache operator: `ca` caches at all levels, `cg` in L2 only."""

@@ -17,8 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
-# Aliased attributes, with the first letter of the alias.
-ALIASED_ATTRIBUTES = {"task.map": "m"}
+ALIASED_ATTRIBUTE = "task.map"
 
 # Shorter attributes are not aliased.
 SHORTEST_ALIASED_TEXT = 25
@@ -31,7 +30,7 @@ class _UseCounter(Printer):
     uses: Counter[Attribute] = field(default_factory=Counter[Attribute])
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if attribute.name in ALIASED_ATTRIBUTES:
+        if attribute.name == ALIASED_ATTRIBUTE:
             self.uses[attribute] += 1
         super().print_attribute(attribute)
 
@@ -44,7 +43,7 @@ class AliasPrinter(Printer):
 
     def print_attribute(self, attribute: Attribute) -> None:
         """Print an attribute, or its alias."""
-        if attribute.name in ALIASED_ATTRIBUTES and attribute in self.aliases:
+        if attribute in self.aliases:
             self.print_string(self.aliases[attribute])
         else:
             super().print_attribute(attribute)
@@ -57,18 +56,11 @@ class AliasPrinter(Printer):
             print_debuginfo=self.print_debuginfo,
         )
         counter.print_op(module)
-        texts = {
-            attribute: str(attribute) for attribute, count in counter.uses.items() if count > 1
-        }
-        numbers: Counter[str] = Counter()
-        for attribute, text in texts.items():
-            if len(text) < SHORTEST_ALIASED_TEXT:
-                continue
-            letter = ALIASED_ATTRIBUTES[attribute.name]
-            alias = f"#{letter}{numbers[letter]}"
-            numbers[letter] += 1
-            self.aliases[attribute] = alias
-            self.print_string(f"{alias} = {text}\n")
+        texts = [(attribute, str(attribute)) for attribute, n in counter.uses.items() if n > 1]
+        long = (each for each in texts if len(each[1]) >= SHORTEST_ALIASED_TEXT)
+        for number, (attribute, text) in enumerate(long):
+            self.aliases[attribute] = f"#m{number}"
+            self.print_string(f"#m{number} = {text}\n")
         self.print_op(module)
 
 

@@ -154,11 +154,9 @@ def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[
 
 def reads_of(op: Operation) -> list[SSAValue]:
     """Return the known memrefs that an op itself reads."""
-    found = accessed(effects_of(op) or (), MemoryEffectKind.READ)
-    return [value for value in found if value is not None]
+    return list(filter(None, accessed(effects_of(op) or (), MemoryEffectKind.READ)))
 
 
 def writes_of(op: Operation) -> list[SSAValue]:
     """Return the known memrefs that an op itself writes."""
-    found = accessed(effects_of(op) or (), MemoryEffectKind.WRITE)
-    return [value for value in found if value is not None]
+    return list(filter(None, accessed(effects_of(op) or (), MemoryEffectKind.WRITE)))

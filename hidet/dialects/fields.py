@@ -1,20 +1,33 @@
-"""Operations that are constructed from their fields, as dataclasses are."""
+"""Operations that are constructed from their fields, as dataclasses are, and enumerations."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias, cast
+from types import new_class
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FlatSymbolRefAttrConstr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     IRDLOperation,
     OpDef,
+    OptPropertyDef,
     PropertyDef,
+    VarResultDef,
     VerificationContext,
+    irdl_attr_definition,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -32,16 +45,19 @@ class Element(NamedTuple):
 
 
 Values: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation] | None
-Field: TypeAlias = Element | Values | Attribute | Sequence[SSAValue] | Sequence[int] | str | int
+Field: TypeAlias = (
+    Element | Values | Attribute | Sequence[Attribute] | Sequence[int] | Region | str | int
+)
 """A constructor argument for a field, or for a memref with its indices."""
 
 
 class FieldsOp(IRDLOperation):
     """An operation whose constructor takes its fields in the order of declaration.
 
-    Fields are properties, operands, and results (by type). A memref and its indices are one
-    argument, an `Element`. Properties are given as attributes or as Python values; unit attributes
-    as a bool. Optional fields may be omitted, and so may results whose type can be inferred.
+    Fields are properties, operands, regions, and results (by type). A memref and its indices are
+    one argument, an `Element`. Properties are given as attributes or as Python values; unit
+    attributes as a bool. Optional fields may be omitted, and so may results whose type can be
+    inferred.
     """
 
     def __init__(self, *fields: Field, **named: Field) -> None:
@@ -55,9 +71,12 @@ class FieldsOp(IRDLOperation):
                 if name != _SEGMENTS
             },
             result_types=[
-                cast("Attribute", given[name]) if name in given else _inferred(definition, operands)
-                for name, _ in definition.results
+                cast("Attribute | Sequence[Attribute]", given[name])
+                if name in given
+                else (() if isinstance(each, VarResultDef) else _inferred(definition, operands))
+                for name, each in definition.results
             ],
+            regions=[cast("Region", given[name]) for name, _ in definition.regions],
         )
 
     @classmethod
@@ -125,7 +144,8 @@ def _given(
 @cache
 def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
     definition = op.get_irdl_definition()
-    fields = {name for name, _ in (*definition.operands, *definition.results)}
+    parts = (*definition.operands, *definition.results, *definition.regions)
+    fields = {name for name, _ in parts}
     fields.update(definition.properties)
     declared = (name for each in reversed(op.mro()) for name in vars(each) if name in fields)
     return tuple(dict.fromkeys(declared))
@@ -154,7 +174,10 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
         case int():
             return IntegerAttr(value, i64)
         case str():
-            return StringAttr(value)
+            is_symbol = field.constr is FlatSymbolRefAttrConstr
+            return SymbolRefAttr(value) if is_symbol else StringAttr(value)
+        case _ if not value and isinstance(field, OptPropertyDef):
+            return None
         case _:
             return DenseArrayBase.from_list(i64, cast("Sequence[int]", value))
 
@@ -169,3 +192,18 @@ def _inferred(definition: OpDef, operands: Sequence[Values]) -> Attribute:
             each.constr.verify([SSAValue.get(value).type for value in values], context)
     (kind,) = result.constr.infer(context, length=1)
     return kind
+
+
+Kind = TypeVar("Kind", bound=StrEnum)
+
+
+def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
+    """Return the attribute of an enumeration, printed as a bare keyword."""
+    words = ", ".join(f"`{kind.value}`" for kind in kinds)
+
+    def fill(body: dict[str, Any]) -> None:
+        body |= {"name": name, "__module__": kinds.__module__, "__doc__": f"One of {words}."}
+
+    bases = EnumAttribute[kinds], SpacedOpaqueSyntaxAttribute
+    made = new_class(f"{kinds.__name__}Attr", bases, exec_body=fill)
+    return irdl_attr_definition(cast("type[EnumAttribute[Kind]]", made))

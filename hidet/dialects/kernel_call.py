@@ -3,31 +3,15 @@
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    FlatSymbolRefAttrConstr,
-    IntegerType,
-    SymbolRefAttr,
-    i64,
-)
-from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    ParsePropInAttrDict,
-    opt_prop_def,
-    prop_def,
-    var_operand_def,
-    var_result_def,
-)
+from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttrConstr, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import ParsePropInAttrDict, opt_prop_def, prop_def, var_operand_def, var_result_def
 from xdsl.utils.exceptions import VerifyException
 
-
-def inits_property(numbers: Sequence[int]) -> DenseArrayBase[IntegerType] | None:
-    """Return the property `inits`, None if there are no in-place operands."""
-    return DenseArrayBase.from_list(i64, tuple(numbers)) if numbers else None
+from hidet.dialects.fields import FieldsOp
 
 
-class KernelCall(IRDLOperation, ABC):
+class KernelCall(FieldsOp, ABC):
     """An op that runs a kernel, whose arguments are the operands followed by the results.
 
     `inits` lists the results that are updated in place. Their initial contents are the last
@@ -35,27 +19,14 @@ class KernelCall(IRDLOperation, ABC):
     """
 
     kernel = prop_def(FlatSymbolRefAttrConstr)
-    inits = opt_prop_def(DenseArrayBase.constr(i64))
     arguments = var_operand_def()
     results_ = var_result_def()
+    inits = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$kernel `(` $arguments `)` attr-dict `:` functional-type($arguments, $results_)"
     )
-
-    def __init__(
-        self,
-        kernel: str,
-        arguments: Sequence[SSAValue],
-        result_types: Sequence[Attribute] = (),
-        inits: Sequence[int] = (),
-    ) -> None:
-        super().__init__(
-            properties={"kernel": SymbolRefAttr(kernel), "inits": inits_property(inits)},
-            operands=[arguments],
-            result_types=[result_types],
-        )
 
     @property
     def init_numbers(self) -> Sequence[int]:

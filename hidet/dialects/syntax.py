@@ -1,6 +1,6 @@
 """Assembly directives shared by several dialects."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
@@ -14,7 +14,7 @@ from xdsl.irdl.declarative_assembly_format import (
     RegionVariable,
     irdl_custom_directive,
 )
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 
@@ -28,6 +28,18 @@ def parse_arguments(parser: Parser, default: Attribute | None) -> list[Parser.Ar
         return unresolved.resolve(default)
 
     return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
+
+
+def int_array(values: Iterable[int]) -> ArrayAttr[IntAttr]:
+    """Return integers as an attribute."""
+    return ArrayAttr([IntAttr(value) for value in values])
+
+
+def parse_int_array(parser: AttrParser) -> ArrayAttr[IntAttr]:
+    """Parse `[1, 2, 3]`."""
+    return int_array(
+        parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, parser.parse_integer)
+    )
 
 
 def parse_body(parser: Parser, arguments: Sequence[Parser.Argument]) -> Region:
@@ -80,8 +92,7 @@ class IntegerList(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Parse integers in square brackets."""
-        values = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-        self.values.set(state, ArrayAttr([IntAttr(value) for value in values]))
+        self.values.set(state, parse_int_array(parser))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         """Print the integers in square brackets."""

@@ -4,9 +4,8 @@ from math import prod
 
 from hidet.arch.chips import Arch
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
-from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
+from hidet.dialects.cuda import DYNAMIC, InstructionOp, KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED
-from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.legality.report import illegal
 from hidet.legality.tiles import shared_bytes_of
 

@@ -5,8 +5,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import is_side_effect_free
 
-from hidet.analysis.memory import is_arithmetic
-from hidet.analysis.memory_order import Memory, WritesAfter, reads_of_expression, writes_of
+from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.marks import FORMED, UPDATE
 from hidet.dialects.walking import blocks_in

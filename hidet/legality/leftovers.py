@@ -9,8 +9,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp, SinkOp
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.shaped import optional_memref_type
 from hidet.dialects.task import TaskMapAttr
 from hidet.legality.report import illegal

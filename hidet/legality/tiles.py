@@ -7,8 +7,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
 from hidet.arch.chips import MAX_SHARED_BYTES
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.shaped import bytes_of, optional_memref_type
 from hidet.dialects.task import TaskMapAttr
 from hidet.legality.report import illegal

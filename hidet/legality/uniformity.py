@@ -3,8 +3,7 @@
 from xdsl.ir import Block, Operation
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.dialects.cuda import KernelOp, ShflOp, SyncWarpOp, VoteOp
-from hidet.dialects.cuda.instructions import Collective, WarpCollective
+from hidet.dialects.cuda import Collective, KernelOp, ShflOp, SyncWarpOp, VoteOp, WarpCollective
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.walking import blocks_in

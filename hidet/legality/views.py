@@ -3,8 +3,7 @@
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects.compute import GridOp
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.effects import reads_of, writes_of
 from hidet.legality.report import illegal
 

@@ -9,8 +9,7 @@ from hidet.analysis.form_rules import IdVariable
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import LoadOp, StoreOp
-from hidet.dialects.cuda import KernelOp, ThreadIdOp
-from hidet.dialects.cuda.attributes import Dimension
+from hidet.dialects.cuda import Dimension, KernelOp, ThreadIdOp
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import group_around

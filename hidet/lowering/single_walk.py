@@ -4,10 +4,15 @@ xDSL's greedy driver offers every op to every pattern and maintains a worklist. 
 op classes that they match and never create ops that they would have to match again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from xdsl.ir import Operation, Region
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from hidet.rewriting.locations import LocatedBuilder
 
 
 def rewrite_once(
@@ -35,3 +40,42 @@ def rewrite_once(
             patterns[type(op)].match_and_rewrite(op, rewriter)
             changed |= rewriter.has_done_action
     return changed
+
+
+BuilderT = TypeVar("BuilderT", bound=LocatedBuilder)
+
+Rule = Callable[[BuilderT, Any], SSAValue | None]
+"""Builds the replacement of an op and returns its result, or None to keep the op."""
+
+
+@dataclass(frozen=True)
+class ReplaceByRule(RewritePattern, Generic[BuilderT]):
+    """An op is replaced by what the rule of its class builds, at the same location.
+
+    Unused ops are erased.
+    """
+
+    builder_class: type[BuilderT]
+    rules: Mapping[type[Operation], Rule[BuilderT]]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Rewrite one op."""
+        if not any(result.uses for result in op.results):
+            rewriter.erase(op)
+            return
+        result = self.rules[type(op)](self.builder_class.like(op), op)
+        if result is not None:
+            rewriter.replace(op, [], [result])
+
+
+def apply_rules(
+    module: ModuleOp,
+    builder_class: type[BuilderT],
+    rules: Mapping[type[Operation], Rule[BuilderT]],
+) -> None:
+    """Apply rules to every op of a module in one backward walk.
+
+    A rule sees the original operands. The ops that it builds are final and not visited again.
+    """
+    pattern = ReplaceByRule(builder_class, rules)
+    rewrite_once(module.body, dict.fromkeys(rules, pattern), backwards=True)

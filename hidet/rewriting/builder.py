@@ -1,12 +1,11 @@
 """The IR builder of passes and templates: index arithmetic, scalars, memory, loops and branches."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import prod
-from typing import Self, TypeAlias, cast
+from typing import TypeAlias, cast
 
-from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -31,7 +30,7 @@ from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.mapping import TaskMap
-from hidet.rewriting.locations import location_setter
+from hidet.rewriting.locations import LocatedBuilder
 
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
@@ -47,15 +46,8 @@ class Bookmark:
     last: Operation | None
 
 
-class KernelBuilder(Builder):
+class KernelBuilder(LocatedBuilder):
     """Build ops at an insertion point; loops and branches are context managers."""
-
-    @classmethod
-    def like(cls, op: Operation, at: InsertPoint) -> Self:
-        """Return a builder at an insertion point; its ops get the location of an op."""
-        builder = cls(at)
-        builder.operation_insertion_handler.append(location_setter(op.location))
-        return builder
 
     # Index arithmetic: folds constants and neutral elements.
 
@@ -67,65 +59,49 @@ class KernelBuilder(Builder):
 
     def add(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs + rhs`."""
-        a, b = _number(lhs), _number(rhs)
-        if a is not None and b is not None:
-            return a + b
-        if a == 0:
-            return rhs
-        if b == 0:
-            return lhs
-        return self.insert(arith.AddiOp(self.index(lhs), self.index(rhs))).result
+        return self._fold(int.__add__, arith.AddiOp, lhs, rhs, neutral=0, commutes=True)
 
     def mul(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs * rhs`."""
-        a, b = _number(lhs), _number(rhs)
-        if a is not None and b is not None:
-            return a * b
-        if a == 0 or b == 0:
+        if 0 in (_number(lhs), _number(rhs)):
             return 0
-        if a == 1:
-            return rhs
-        if b == 1:
-            return lhs
-        return self.insert(arith.MuliOp(self.index(lhs), self.index(rhs))).result
+        return self._fold(int.__mul__, arith.MuliOp, lhs, rhs, neutral=1, commutes=True)
 
     def subtract(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs - rhs`."""
-        a, b = _number(lhs), _number(rhs)
-        if a is not None and b is not None:
-            return a - b
-        if b == 0:
-            return lhs
-        return self.insert(arith.SubiOp(self.index(lhs), self.index(rhs))).result
+        return self._fold(int.__sub__, arith.SubiOp, lhs, rhs, neutral=0)
 
     def div(self, lhs: Index, rhs: int) -> Index:
         """Return `lhs // rhs` of non-negative indices."""
-        number = _number(lhs)
-        if number is not None:
-            return number // rhs
-        if rhs == 1:
-            return lhs
-        return self.insert(arith.DivSIOp(self.index(lhs), self.index(rhs))).result
+        return self._fold(int.__floordiv__, arith.DivSIOp, lhs, rhs, neutral=1)
 
     def mod(self, lhs: Index, rhs: int) -> Index:
         """Return `lhs % rhs` of non-negative indices."""
-        number = _number(lhs)
-        if number is not None:
-            return number % rhs
-        if rhs == 1:
-            return 0
-        return self.insert(arith.RemSIOp(self.index(lhs), self.index(rhs))).result
+        return 0 if rhs == 1 else self._fold(int.__mod__, arith.RemSIOp, lhs, rhs)
 
     def xor(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs ^ rhs`."""
+        return self._fold(int.__xor__, arith.XOrIOp, lhs, rhs, neutral=0, commutes=True)
+
+    def _fold(
+        self,
+        evaluate: Callable[[int, int], int],
+        op: Callable[[SSAValue, SSAValue], Operation],
+        lhs: Index,
+        rhs: Index,
+        *,
+        neutral: int | None = None,
+        commutes: bool = False,
+    ) -> Index:
+        """Evaluate constants, drop a neutral right (or any) operand, or insert an op."""
         a, b = _number(lhs), _number(rhs)
         if a is not None and b is not None:
-            return a ^ b
-        if a == 0:
+            return evaluate(a, b)
+        if commutes and a is not None and a == neutral:
             return rhs
-        if b == 0:
+        if b is not None and b == neutral:
             return lhs
-        return self.insert(arith.XOrIOp(self.index(lhs), self.index(rhs))).result
+        return self.insert(op(self.index(lhs), self.index(rhs))).results[0]
 
     def linearize(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
         """Return the row-major linear index of an element."""
@@ -226,29 +202,24 @@ class KernelBuilder(Builder):
         block = self.insertion_point.block
         return Bookmark(block, block.last_op)
 
-    @contextmanager
-    def at(self, place: Bookmark) -> Generator[None]:
+    def at(self, place: Bookmark) -> AbstractContextManager[None]:
         """Insert at a position that `bookmark` returned."""
-        outer = self.insertion_point
-        self.insertion_point = (
-            InsertPoint.at_start(place.block)
-            if place.last is None
-            else InsertPoint.after(place.last)
-        )
-        yield
-        self.insertion_point = outer
-
-    # Control flow.
+        start, last = InsertPoint.at_start(place.block), place.last
+        return self._inserting(start if last is None else InsertPoint.after(last))
 
     @contextmanager
-    def inside(self, block: Block) -> Generator[None]:
-        """Insert at the end of another block."""
-        outer = self.insertion_point
-        self.insertion_point = InsertPoint.at_end(block)
+    def _inserting(self, point: InsertPoint) -> Generator[None]:
+        outer, self.insertion_point = self.insertion_point, point
         try:
             yield
         finally:
             self.insertion_point = outer
+
+    # Control flow.
+
+    def inside(self, block: Block) -> AbstractContextManager[None]:
+        """Insert at the end of another block."""
+        return self._inserting(InsertPoint.at_end(block))
 
     @contextmanager
     def loop(
@@ -311,6 +282,25 @@ class KernelBuilder(Builder):
             yield
             self.insert(scf.YieldOp())
         self.insert(scf.IfOp(condition, [], Region(body)))
+
+    def when_all(self, conditions: Sequence[SSAValue]) -> AbstractContextManager[None]:
+        """Build `if (all conditions)`; without conditions, build nothing around the body."""
+        return self.when(self.all_of(conditions)) if conditions else nullcontext()
+
+    def choose(
+        self,
+        condition: SSAValue,
+        then: Callable[[], SSAValue],
+        otherwise: Callable[[], SSAValue],
+    ) -> SSAValue:
+        """Build a value that is evaluated if a condition holds, and another one otherwise."""
+        arms, values = (Block(), Block()), list[SSAValue]()
+        for arm, evaluate in zip(arms, (then, otherwise), strict=True):
+            with self.inside(arm):
+                values.append(evaluate())
+                self.insert(scf.YieldOp(values[-1]))
+        op = scf.IfOp(condition, [values[0].type], Region(arms[0]), Region(arms[1]))
+        return self.insert(op).results[0]
 
     @contextmanager
     def loops(

@@ -1,9 +1,12 @@
 """Propagation of source locations to newly created ops."""
 
 from collections.abc import Callable, Iterable
+from typing import Self
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint
 
 
 def located(ops: Iterable[Operation], location: LocationAttr) -> None:
@@ -21,3 +24,14 @@ def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
         located((op,), location)
 
     return handle
+
+
+class LocatedBuilder(Builder):
+    """A builder whose ops get the location of another op."""
+
+    @classmethod
+    def like(cls, op: Operation, at: InsertPoint | None = None) -> Self:
+        """Return a builder at an insertion point, by default before an op; it sets its location."""
+        builder = cls(at or InsertPoint.before(op))
+        builder.operation_insertion_handler.append(location_setter(op.location))
+        return builder

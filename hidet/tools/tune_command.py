@@ -68,7 +68,7 @@ def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
     from hidet.driver.options import CompileOptions
     from hidet.driver.target import find_arch, find_toolchain
     from hidet.driver.tuning import make_tuner
-    from hidet.tuning.report import report
+    from hidet.tuning.search import report
 
     options = CompileOptions.current({"search_space": arguments.space})
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -2,14 +2,65 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.legality import Rejected
 from hidet.tuning.problem import Problem
-from hidet.tuning.space import Space, seeds
+
+
+def seeds(configs: Sequence[Config], count: int) -> list[Config]:
+    """Return initial candidates with good estimates that differ from each other.
+
+    The first is the cost model's choice. The next ones differ from all earlier ones in at least two
+    fields, while there are such; the best of the others follow.
+    """
+    chosen: list[Config] = []
+    for apart in (2, 1):
+        for each in configs:
+            if len(chosen) < count and all(_differences(each, one) >= apart for one in chosen):
+                chosen.append(each)
+    return chosen
+
+
+def _differences(one: Config, other: Config) -> int:
+    """Count the fields in which two configs of one template differ."""
+    return sum(getattr(one, each.name) != getattr(other, each.name) for each in fields(one))
+
+
+class Space:
+    """The configs of one problem, all of one template."""
+
+    def __init__(self, configs: Sequence[Config]) -> None:
+        self._configs = configs
+        self._values = {
+            each.name: sorted({getattr(config, each.name) for config in configs})
+            for each in fields(configs[0])
+        }
+
+    def neighbors(self, config: Config) -> list[Config]:
+        """Return the configs that differ by one step.
+
+        A step changes one field to its next smaller or larger value. If the space lacks that config
+        (a larger tile needs other warps), the nearest one with this value replaces it.
+        """
+        found: dict[Config, None] = {}
+        for name, values in self._values.items():
+            at = values.index(getattr(config, name))
+            for value in (*values[max(at - 1, 0) : at], *values[at + 1 : at + 2]):
+                beside = [each for each in self._configs if getattr(each, name) == value]
+                found[min(beside, key=lambda each: self._distance(each, config))] = None
+        return list(found)
+
+    def _distance(self, one: Config, other: Config) -> int:
+        """Count the steps between two configs."""
+        return sum(
+            abs(values.index(getattr(one, name)) - values.index(getattr(other, name)))
+            for name, values in self._values.items()
+        )
+
 
 SEEDS = {1: 8, 2: 16}
 """The number of initial candidates of each search space."""
@@ -114,3 +165,33 @@ class Search:
         """Return the best candidates, if there are several."""
         best = self.ranking[:FINALISTS]
         return best if len(best) > 1 else []
+
+
+def report(search: Search) -> str:
+    """Return the candidates with their times, the reasons of rejections, and a line to paste."""
+    problem, best = search.problem, search.best
+    arch, floor = problem.setting.arch, problem.work.floor(problem.setting.arch)
+    limit = "" if floor is None else f", roofline {floor:.1f} us"
+    lines = [f"{problem.title} on {arch}{limit}", f"{'us':>10}  {'share':>5}  config"]
+    lines += [
+        f"{each.microseconds:>10.1f}  {problem.work.share(each.microseconds, arch):>5}  "
+        f"{_choices(each.config)}"
+        for each in search.ranking
+    ]
+    reasons: defaultdict[str, list[Config]] = defaultdict(list)
+    for each in (*search.rejected(), *problem.rejected):
+        reasons[each.reason].append(each.config)
+    for reason, configs in reasons.items():
+        what = _choices(configs[0])
+        if len(configs) > 1:
+            what = f"{len(configs)} configs, as {what}"
+        lines.append(f"{'rejected':>17}  {what}: {reason}")
+    if best is not None:
+        lines.append(f"config {problem.attribute(best.config)}")
+    return "\n".join(lines)
+
+
+def _choices(config: Config) -> str:
+    """Return the fields of a config that differ from their defaults."""
+    choices = ((each, getattr(config, each.name)) for each in fields(config))
+    return " ".join(f"{each.name}={value}" for each, value in choices if value != each.default)

@@ -74,13 +74,7 @@ class Conditions:
 
 
 class Tuner:
-    """Finds configs for the fusions of programs.
-
-    Args:
-        conditions: the settings.
-        winners: the known winners, to which new ones are added.
-        make_builder: returns a context manager of a builder of candidates.
-    """
+    """Finds configs for the fusions of programs; new winners are added to the known ones."""
 
     def __init__(
         self,

@@ -17,14 +17,7 @@ SPACES = (0, 1, 2)
 
 @dataclass(frozen=True)
 class Winner:
-    """The result of a search.
-
-    Attributes:
-        config: the config, as the text of its attribute.
-        microseconds: the time of its kernel.
-        measured: the number of measured candidates.
-        title: the title of the problem.
-    """
+    """The result of a search; the config is the text of its attribute."""
 
     config: str
     microseconds: float

@@ -37,9 +37,7 @@ class WorkerCrash(WorkerError):
 class Worker:
     """A process that answers requests; it is started at the first one, and again after its death.
 
-    Args:
-        module: the module that it runs.
-        time_limit: the time limit of a request in seconds.
+    It runs a module. The time limit is that of a request in seconds.
     """
 
     def __init__(self, module: str, time_limit: float) -> None:
@@ -138,16 +136,7 @@ class Worker:
 
 
 class WorkerPool(ExitStack):
-    """Parallel workers of one module, as a context manager.
-
-    Args:
-        module: the module that they run.
-        count: the number of workers.
-        time_limit: the time limit of a request in seconds.
-
-    Attributes:
-        count: the number of workers.
-    """
+    """Parallel workers of one module, as a context manager; the time limit is that of a request."""
 
     def __init__(self, module: str, count: int, time_limit: float) -> None:
         super().__init__()

@@ -7,9 +7,8 @@ from xdsl.dialects.builtin import Builtin
 from xdsl.parser import Parser
 from xdsl.traits import MemoryEffect
 
-from hidet.analysis.memory import accesses_of
-from hidet.analysis.memory_order import MemoryClass, writes_of
-from hidet.backend.printer.instructions import EXPRESSIONS, STATEMENTS
+from hidet.analysis.memory import MemoryClass, accesses_of, writes_of
+from hidet.backend.printer.cuda import EXPRESSIONS, STATEMENTS
 from hidet.dialects.compute import Compute
 from hidet.dialects.cuda import Cuda, KernelOp
 from hidet.dialects.cuda.table_ops import InstructionOp

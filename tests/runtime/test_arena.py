@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.lowering.host.arena import ALIGNMENT, Lifetime, align, place
+from hidet.lowering.host.plan_memory import ALIGNMENT, Lifetime, align, place
 
 _lifetimes = st.lists(
     st.builds(

@@ -19,8 +19,7 @@ from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.legality import Rejected
 from hidet.tools import cli
 from hidet.tuning.problem import Problem, Setting, open_fusions
-from hidet.tuning.report import report
-from hidet.tuning.search import SEEDS_ON_CPU, Search, Timed
+from hidet.tuning.search import SEEDS_ON_CPU, Search, Timed, report
 from hidet.tuning.winners import Winners
 
 FUSIONS = """

@@ -10,7 +10,7 @@ from hidet.arch.chips import Arch
 from hidet.lowering.templates.blocking import candidates
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.problem import Problem
-from hidet.tuning.space import Space, seeds
+from hidet.tuning.search import Space, seeds
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,10 @@
-"""Prints operations of `cuda` inside a kernel: ids, barriers, shuffles, vector copies."""
+"""Prints operations of `cuda`, and the table of source lines of the strict mode.
+
+Operations of the instruction table print as calls of their functions.
+"""
+
+from collections.abc import Sequence, Set
+from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -11,8 +17,56 @@ from hidet.backend.printer.text import Text, call
 from hidet.backend.printer.types import BOOL, INT, LONG_LONG, UNSIGNED, element_type, value_type
 from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects import cuda
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 from hidet.escape import c_string
+
+
+def _call(op: cuda.InstructionOp, text_of: TextOf) -> Text:
+    """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k])`: addresses first, then scalars."""
+    arguments = [address(element.memref, element.indices, text_of) for element in op.elements]
+    elements = {argument.type for argument in arguments}
+    arguments += [_scalar(text_of(value), elements) for value in op.scalars]
+    kind = value_type(op.results[0]) if op.results else "void"
+    if isinstance(op, _UNSIGNED):
+        kind = UNSIGNED[kind]
+    return call(f"hidet::{op.function}", arguments, kind)
+
+
+def _join(op: Operation, text_of: TextOf) -> Text:
+    """Print `hidet::join<hidet::half2>(a, b)`."""
+    kind = value_type(op.results[0])
+    return call(f"hidet::join<{kind}>", [text_of(part) for part in op.operands], kind)
+
+
+def _part(op: cuda.PartOp, text_of: TextOf) -> Text:
+    """Print `hidet::part<hidet::half, 1>(w)`."""
+    kind = value_type(op.result)
+    return call(f"hidet::part<{kind}, {op.number.value.data}>", [text_of(op.whole)], kind)
+
+
+_UNSIGNED = cuda.Lop3Op | cuda.MatrixDescriptorOp | cuda.PrmtOp
+"""The operations whose result is unsigned in C++."""
+
+
+def _scalar(value: Text, elements: Set[str]) -> Text:
+    """Return a scalar operand, in the element type if it is an element."""
+    unsigned = UNSIGNED.get(value.type)
+    return as_unsigned(value) if unsigned in elements else passed(value, value.type)
+
+
+def _statement(op: cuda.InstructionOp, writer: Writer) -> None:
+    """Print the call as a statement."""
+    writer.line(f"{_call(op, writer.text_of).text};")
+
+
+# `issubclass` would check all derived classes.
+_INSTRUCTIONS = [
+    cast("type[cuda.InstructionOp]", op)
+    for op in cuda.Cuda.operations
+    if cuda.InstructionOp in op.__mro__
+]
 
 _IDS: dict[type[Operation], str] = {
     cuda.BlockDimOp: "blockDim",
@@ -135,6 +189,62 @@ def _address_of(op: cuda.AddressOfOp, text_of: TextOf) -> Text:
     return call("hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG)
 
 
+def _track(op: cuda.TrackOp, writer: Writer) -> None:
+    """Print `hidet::track_shared(&sa[0][0], "sa", {16, 64});`."""
+    kind = memref_type(op.array)
+    first = f"&{writer.text_of(op.array).text}{'[0]' * kind.get_num_dims()}"
+    extents = ", ".join(map(str, kind.get_shape()))
+    space = "shared" if space_of(kind) is Space.SHARED else "local"
+    label = c_string(op.label.data)
+    writer.line(f"hidet::track_{space}({first}, {label}, {{{extents}}});")
+
+
+def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
+    """Print `hidet::check_bounds("sa", {{i, 16}, {j, 64}}, 4);`."""
+    width = op.width.value.data
+    pairs = [
+        f"{{{writer.text_of(index).text}, {extent if extent >= 0 else _extent(op, writer)}}}"
+        for index, extent in zip(op.indices, op.extents.get_values(), strict=True)
+    ]
+    arguments = [c_string(op.label.data), f"{{{', '.join(pairs)}}}"]
+    if op.valid is not None:
+        arguments.append(f"hidet::minimum({width}, int({writer.text_of(op.valid).text}))")
+    elif width != 1:
+        arguments.append(str(width))
+    writer.line(f"hidet::check_bounds({', '.join(arguments)});")
+
+
+def _extent(op: cuda.CheckBoundsOp, writer: Writer) -> str:
+    """Return the extent of the memory behind a pointer."""
+    assert op.memory is not None
+    return f"hidet::extent_of({writer.text_of(op.memory).text})"
+
+
+def _check_access(op: cuda.CheckAccessOp, writer: Writer) -> None:
+    """Print `hidet::check_read(&sa[i][j], 4);`."""
+    width = op.width.value.data
+    arguments = [address(op.array, op.indices, writer.text_of).text]
+    arguments += [str(width)] if width != 1 else []
+    writer.line(f"hidet::check_{op.kind.data.value}({', '.join(arguments)});")
+
+
+def _check_owner(op: cuda.CheckOwnerOp, writer: Writer) -> None:
+    """Print `hidet::check_owner("acc", i % 8 == lane);`."""
+    label = c_string(op.label.data)
+    writer.line(f"hidet::check_owner({label}, {writer.text_of(op.is_owner).text});")
+
+
+def source_table(origins: Sequence[str]) -> str:
+    """Return a table of the user's line, "file:line" or "", of each line of a file of kernels."""
+    rows: list[str] = []
+    last = ""
+    for number, origin in enumerate(origins, start=1):
+        if origin != last:
+            rows.append(f"    {{{number}, {c_string(origin)}}}")
+        last = origin
+    return "\n".join(["HIDET_SOURCE_LINES(", ",\n".join(rows), ")"])
+
+
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     cuda.ActiveMaskOp: lambda _, text_of: call("hidet::active_mask", [], "unsigned"),
     cuda.AddressOfOp: _address_of,
@@ -144,17 +254,25 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     **dict.fromkeys(_IDS, _id),
     cuda.ShflOp: _shuffle,
     cuda.VoteOp: _vote,
+    **{op: _call for op in _INSTRUCTIONS if op.get_irdl_definition().results},
+    cuda.JoinOp: _join,
+    cuda.PartOp: _part,
 }
 """The printers of expressions of `cuda`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.AssertOp: _assert,
+    cuda.CheckAccessOp: _check_access,
+    cuda.CheckBoundsOp: _check_bounds,
+    cuda.CheckOwnerOp: _check_owner,
     cuda.CopyVectorOp: _copy_vector,
     cuda.DynamicSharedOp: _dynamic_shared,
     cuda.LeaveOp: lambda op, writer: writer.line(f"{op.kind.data.value};"),
     cuda.PrintfOp: _printf,
     cuda.SyncThreadsOp: lambda _, writer: writer.line("hidet::sync_threads();"),
     cuda.SyncWarpOp: _sync_warp,
+    cuda.TrackOp: _track,
     cuda.ViewOp: _view,
+    **{op: _statement for op in _INSTRUCTIONS if not op.get_irdl_definition().results},
 }
 """The printers of statements of `cuda`."""

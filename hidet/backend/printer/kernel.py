@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
-from hidet.backend.printer.checks import source_table
+from hidet.backend.printer.cuda import source_table
 from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer

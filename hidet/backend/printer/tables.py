@@ -1,19 +1,17 @@
 """The printers of all dialects, by the names of the operations."""
 
-from hidet.backend.printer import arith, checks, cuda, instructions, math, memref, scf
+from hidet.backend.printer import arith, cuda, math, memref, scf
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.writer import StatementPrinter
 
 EXPRESSIONS: dict[str, ExpressionPrinter] = math.EXPRESSIONS | {
     op.name: entry
-    for dialect in (arith, memref, scf, cuda, instructions)
+    for dialect in (arith, memref, scf, cuda)
     for op, entry in dialect.EXPRESSIONS.items()
 }
 """The printers of operations with a result."""
 
 STATEMENTS: dict[str, StatementPrinter] = {
-    op.name: entry
-    for dialect in (memref, scf, cuda, instructions, checks)
-    for op, entry in dialect.STATEMENTS.items()
+    op.name: entry for dialect in (memref, scf, cuda) for op, entry in dialect.STATEMENTS.items()
 }
 """The printers of operations without a result, and of allocations."""

@@ -78,32 +78,21 @@ class BinaryOperator:
 
 _OPPOSITE = {"+": "-", "-": "+"}
 
-_ADDITIVE = ("+", "-")
-_MULTIPLICATIVE = ("*", "/", "%")
-
 BINARY_OPERATORS: dict[str, BinaryOperator] = {
-    operator.symbol: operator
-    for operator in (
-        *(
-            BinaryOperator(s, Precedence.MULTIPLICATIVE, Precedence.UNARY, _MULTIPLICATIVE)
-            for s in _MULTIPLICATIVE
-        ),
-        *(
-            BinaryOperator(s, Precedence.ADDITIVE, Precedence.MULTIPLICATIVE, _ADDITIVE)
-            for s in _ADDITIVE
-        ),
-        *(BinaryOperator(s, Precedence.SHIFT, Precedence.UNARY) for s in ("<<", ">>")),
-        *(
-            BinaryOperator(s, Precedence.RELATIONAL, Precedence.ADDITIVE)
-            for s in ("<", "<=", ">", ">=")
-        ),
-        *(BinaryOperator(s, Precedence.EQUALITY, Precedence.ADDITIVE) for s in ("==", "!=")),
-        BinaryOperator("&", Precedence.BIT_AND, Precedence.UNARY, ("&",)),
-        BinaryOperator("^", Precedence.BIT_XOR, Precedence.UNARY, ("^",)),
-        BinaryOperator("|", Precedence.BIT_OR, Precedence.UNARY, ("|",)),
-        BinaryOperator("&&", Precedence.AND, Precedence.EQUALITY, ("&&",)),
-        BinaryOperator("||", Precedence.OR, Precedence.EQUALITY, ("||",)),
+    symbol: BinaryOperator(symbol, precedence, operands, chain)
+    for symbols, precedence, operands, chain in (
+        (("*", "/", "%"), Precedence.MULTIPLICATIVE, Precedence.UNARY, ("*", "/", "%")),
+        (("+", "-"), Precedence.ADDITIVE, Precedence.MULTIPLICATIVE, ("+", "-")),
+        (("<<", ">>"), Precedence.SHIFT, Precedence.UNARY, ()),
+        (("<", "<=", ">", ">="), Precedence.RELATIONAL, Precedence.ADDITIVE, ()),
+        (("==", "!="), Precedence.EQUALITY, Precedence.ADDITIVE, ()),
+        (("&",), Precedence.BIT_AND, Precedence.UNARY, ("&",)),
+        (("^",), Precedence.BIT_XOR, Precedence.UNARY, ("^",)),
+        (("|",), Precedence.BIT_OR, Precedence.UNARY, ("|",)),
+        (("&&",), Precedence.AND, Precedence.EQUALITY, ("&&",)),
+        (("||",), Precedence.OR, Precedence.EQUALITY, ("||",)),
     )
+    for symbol in symbols
 }
 
 

@@ -17,10 +17,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, SSAValue
 
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, TensorMapType
 from hidet.dialects.cuda.marks import LONG
 from hidet.dialects.cuda.signs import is_unsigned
-from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 

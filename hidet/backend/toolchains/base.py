@@ -28,14 +28,9 @@ VERSION_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class KernelResources:
-    """The resources of a kernel, as ptxas reports them; registers and bytes are per thread.
+    """The resources of a kernel, as ptxas reports them.
 
-    Attributes:
-        registers: 32-bit registers.
-        stack_bytes: the stack frame in local memory.
-        spill_store_bytes: spill stores.
-        spill_load_bytes: spill loads.
-        shared_bytes: static shared memory of a block.
+    Registers, stack and spills are per thread, static shared memory is per block.
     """
 
     registers: int
@@ -97,12 +92,7 @@ class Toolchain(ABC):
         """The options of every compilation, except those that name files."""
 
     def load_error(self, binary: Path, processes: Processes) -> str | None:
-        """Return why a binary cannot be loaded; None if it can, or if that needs a GPU.
-
-        Args:
-            binary: the file, in a temporary folder.
-            processes: runs a process that loads it.
-        """
+        """Return why a binary cannot be loaded; None if it can, or if that needs a GPU."""
         return None
 
     def host(self) -> str:

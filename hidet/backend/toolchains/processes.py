@@ -24,9 +24,7 @@ class Processes:
 
     Each is the leader of a process group, which is killed as a whole, since compiler drivers start
     other processes. So they do not receive the terminal's Ctrl-C; the caller does, and calls `end`.
-
-    Args:
-        time_limit: the time limit of each in seconds.
+    The time limit of each is in seconds.
     """
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:

@@ -9,7 +9,6 @@ independent of the nature of their inputs and outputs.
 # The definitions of all modules are exported.
 # ruff: noqa: F403
 
-from hidet.dialects.compute.fusion import *
 from hidet.dialects.compute.ops import *
 from hidet.dialects.definitions import dialect_of
 

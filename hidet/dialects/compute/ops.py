@@ -5,8 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import auto
+from typing import Self
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr, MemRefType, TensorType
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IndexType,
+    IntAttr,
+    MemRefType,
+    TensorType,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -15,20 +23,24 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
-from xdsl.traits import IsTerminator, NoTerminator, Pure
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
-from hidet.dialects.enums import enum_attribute
+from hidet.dialects.fields import FieldsOp, enum_attribute
 from hidet.dialects.shaped import Shaped, element_of, is_memref, shape_of, shaped_type
-from hidet.dialects.syntax import IndexedRegion, IntegerList
+from hidet.dialects.syntax import IndexedRegion, IntegerList, parse_body, print_body
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
@@ -69,7 +81,7 @@ STORED = "compute.stored"
 """The attribute of a grid that only moves elements, but is materialized."""
 
 
-class IndexedOp(IRDLOperation, ABC):
+class IndexedOp(FieldsOp, ABC):
     """An op whose body yields a scalar for every index of a domain."""
 
     body = region_def("single_block")
@@ -117,7 +129,7 @@ class GridOp(IndexedOp):
     def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
         if body is None:
             body = single_block([IndexType()] * len(shape_of(result_type)))
-        super().__init__(result_types=[result_type], regions=[body])
+        super().__init__(body, result_type)
 
     @property
     def is_stored(self) -> bool:
@@ -186,14 +198,8 @@ class ReduceOp(IndexedOp):
         result_type: Attribute,
         body: Region | None = None,
     ) -> None:
-        super().__init__(
-            properties={
-                "kind": ReduceKindAttr(kind),
-                "extents": ArrayAttr([IntAttr(e) for e in extents]),
-            },
-            result_types=[result_type],
-            regions=[body or single_block([IndexType()] * len(extents))],
-        )
+        body = body or single_block([IndexType()] * len(extents))
+        super().__init__(body, kind, ArrayAttr(map(IntAttr, extents)), result_type)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -266,7 +272,7 @@ class StoreOp(AccessingOp):
 
 
 @irdl_op_definition
-class SinkOp(IRDLOperation):
+class SinkOp(FieldsOp):
     """`compute.sink`: a tensor to store to; the body defines a store of `%v` at (i, j).
 
     The last argument of the body is the stored scalar, the others are the indices. The body stores
@@ -286,7 +292,7 @@ class SinkOp(IRDLOperation):
         if body is None:
             indices: list[Attribute] = [IndexType()] * len(shape_of(result_type))
             body = single_block([*indices, element_of(result_type)])
-        super().__init__(result_types=[result_type], regions=[body])
+        super().__init__(body, result_type)
 
     @property
     def indices(self) -> Sequence[SSAValue]:
@@ -307,3 +313,89 @@ class SinkOp(IRDLOperation):
         if [argument.type for argument in self.body.block.args] != expected:
             want = ", ".join(map(str, expected))
             raise VerifyException(f"a sink of type {result} has the arguments ({want})")
+
+
+@irdl_op_definition
+class FusionOp(FieldsOp):
+    """`compute.fusion`: grids and anchors that become one kernel.
+
+    It is isolated: `(%x_ = %x : type, ...)` lists its inputs. The normalized text of the region is
+    the key of its kernel.
+    """
+
+    name = "compute.fusion"
+
+    inputs = var_operand_def(TensorType)
+    results_ = var_result_def(TensorType)
+    config = opt_prop_def(DictionaryAttr)
+    body = region_def("single_block")
+
+    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        body: Region,
+        config: DictionaryAttr | None = None,
+    ) -> None:
+        super().__init__(inputs, result_types, config, body)
+
+    def verify_(self) -> None:
+        """Check the arguments against the inputs and the yield against the results."""
+        arguments = [argument.type for argument in self.body.block.args]
+        if arguments != [value.type for value in self.inputs]:
+            raise VerifyException("the arguments of compute.fusion differ in type from its inputs")
+        verify_yield(terminator_of(self.body), [r.type for r in self.results_])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
+        arguments: list[Parser.Argument] = []
+        inputs: list[SSAValue] = []
+
+        def parse_input() -> None:
+            argument = parser.parse_argument(expect_type=False)
+            parser.parse_punctuation("=")
+            operand = parser.parse_unresolved_operand()
+            parser.parse_punctuation(":")
+            kind = parser.parse_type()
+            arguments.append(argument.resolve(kind))
+            inputs.append(parser.resolve_operand(operand, kind))
+
+        parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_input)
+        parser.parse_punctuation("->")
+        results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+        config = None
+        if parser.parse_optional_keyword("config") is not None:
+            start = parser.pos
+            config = parser.parse_attribute()
+            if not isinstance(config, DictionaryAttr):
+                parser.raise_error("config must be a dictionary", start)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        op = cls(inputs, results, parse_body(parser, arguments), config)
+        op.attributes |= attributes.data if attributes else {}
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Print `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
+        printer.print_string(" ")
+        with printer.in_parens():
+            for number, (argument, value) in enumerate(
+                zip(self.body.block.args, self.inputs, strict=True)
+            ):
+                printer.print_string(", " if number else "")
+                printer.print_ssa_value(argument)
+                printer.print_string(" = ")
+                printer.print_ssa_value(value)
+                printer.print_string(" : ")
+                printer.print_attribute(value.type)
+        printer.print_string(" -> ")
+        with printer.in_parens():
+            printer.print_list([r.type for r in self.results_], printer.print_attribute)
+        if self.config is not None:
+            printer.print_string(" config ")
+            printer.print_attribute(self.config)
+        printer.print_op_attributes(self.attributes, print_keyword=True)
+        printer.print_string(" ")
+        print_body(printer, self.body)

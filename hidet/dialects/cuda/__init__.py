@@ -10,11 +10,9 @@ memrefs of one thread. A memref without a memory space is in global memory; othe
 
 from hidet.dialects.cuda.arithmetic import *
 from hidet.dialects.cuda.async_copy import *
-from hidet.dialects.cuda.atomics import *
 from hidet.dialects.cuda.attributes import *
 from hidet.dialects.cuda.barriers import *
 from hidet.dialects.cuda.checks import *
-from hidet.dialects.cuda.control import *
 from hidet.dialects.cuda.host import *
 from hidet.dialects.cuda.instructions import *
 from hidet.dialects.cuda.kernel import *

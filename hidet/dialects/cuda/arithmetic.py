@@ -40,8 +40,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch.functions import FUNCTIONS, ScalarFunction
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.enums import enum_attribute
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import FieldsOp, enum_attribute
 
 
 class ScalarOp(InstructionOp):

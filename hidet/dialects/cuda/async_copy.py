@@ -22,7 +22,7 @@ from hidet.dialects.cuda.memory_access import VectorCopyOp
 from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
-from hidet.dialects.enums import enum_attribute
+from hidet.dialects.fields import enum_attribute
 from hidet.dialects.shaped import element_of
 
 CopyCache = StrEnum("CopyCache", "CA CG")

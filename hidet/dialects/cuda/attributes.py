@@ -9,7 +9,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.enums import enum_attribute
+from hidet.dialects.fields import enum_attribute
 from hidet.dialects.shaped import memref_type
 
 Space = StrEnum("Space", "GLOBAL SHARED REGISTER LOCAL")

@@ -34,8 +34,7 @@ from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.enums import enum_attribute
-from hidet.dialects.fields import Field, FieldsOp
+from hidet.dialects.fields import Field, FieldsOp, enum_attribute
 
 BLOCK_VOTES: dict[str, Instruction] = {
     kind: Instruction(f"sync_threads_{kind}", (), f"barrier.cta.red.{ptx}.aligned", 50, orders=True)

@@ -39,8 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.enums import enum_attribute
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import FieldsOp, enum_attribute
 
 
 @irdl_op_definition

@@ -1,20 +1,8 @@
 """Host ops: launches of kernels, and the buffers that they work on."""
 
-from collections.abc import Sequence
-
-from xdsl.dialects.builtin import (
-    I64,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-)
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
     opt_prop_def,
@@ -28,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.kernel_call import KernelCall, inits_property
+from hidet.dialects.kernel_call import KernelCall
 
 
 @irdl_op_definition
@@ -54,21 +42,6 @@ class LaunchOp(KernelCall):
         "(`programmatic` $programmatic^)? attr-dict `:` functional-type($arguments, $results_)"
     )
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
-
-    def __init__(
-        self,
-        kernel: str,
-        arguments: Sequence[SSAValue],
-        result_types: Sequence[Attribute] = (),
-        extents: Sequence[SSAValue] = (),
-        inits: Sequence[int] = (),
-    ) -> None:
-        IRDLOperation.__init__(
-            self,
-            properties={"kernel": SymbolRefAttr(kernel), "inits": inits_property(inits)},
-            operands=[arguments, extents],
-            result_types=[result_types],
-        )
 
 
 @irdl_op_definition

@@ -17,14 +17,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
@@ -33,7 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
 from hidet.dialects.cuda.marks import BINARY, CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
-from hidet.dialects.syntax import parse_body, print_body
+from hidet.dialects.fields import FieldsOp
+from hidet.dialects.syntax import int_array, parse_body, print_body
 
 DYNAMIC = -1
 """An extent of grid or block that launches specify; printed as `?`."""
@@ -42,12 +36,8 @@ READONLY = "cuda.readonly"
 """Unit attribute of a kernel argument that the kernel only reads."""
 
 
-def _integers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr([IntAttr(value) for value in values])
-
-
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(FieldsOp):
     """`cuda.kernel @f(%x : memref<..>) grid(16, 4) block(128) { ... }`: a CUDA kernel.
 
     Grid and block have one to three extents; those that every launch specifies are `?`, as in
@@ -77,14 +67,12 @@ class KernelOp(IRDLOperation):
         limits: Sequence[int] = (),
     ) -> None:
         super().__init__(
-            properties={
-                "sym_name": StringAttr(name),
-                "grid": _integers(grid),
-                "block": _integers(block),
-                "limits": _integers(limits) if limits else None,
-                "arg_attrs": None if arg_attrs is None else ArrayAttr(arg_attrs),
-            },
-            regions=[body],
+            name,
+            int_array(grid),
+            int_array(block),
+            int_array(limits) if limits else None,
+            None if arg_attrs is None else ArrayAttr(arg_attrs),
+            body,
         )
 
     @property
@@ -151,7 +139,7 @@ class KernelOp(IRDLOperation):
             most if limit is None else max(min(limit, most), 0)
             for limit, most in zip(limits, possible, strict=True)
         ]
-        self.limits = _integers(known) if known != possible else None
+        self.limits = int_array(known) if known != possible else None
 
     @property
     def cluster(self) -> tuple[int, int, int]:

@@ -1,11 +1,13 @@
-"""Memory accesses with a vector width, a cache hint or a memory order."""
+"""Memory accesses with a vector width, a cache hint or a memory order, and atomic ones."""
 
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     I64,
     AnyFloatConstr,
+    BFloat16Type,
     FixedBitwidthType,
+    Float16Type,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -17,6 +19,8 @@ from xdsl.irdl import (
     VarConstraint,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -29,8 +33,16 @@ from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
-from hidet.dialects.effects import FieldAccessOp, OwnEffects
-from hidet.dialects.enums import enum_attribute
+from hidet.dialects.effects import (
+    ANY_MEMORY,
+    AccessingOp,
+    Effects,
+    FieldAccessOp,
+    OwnEffects,
+    read,
+    write,
+)
+from hidet.dialects.fields import FieldsOp, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
 LOADS: dict[str, Instruction] = {
@@ -59,29 +71,25 @@ SCOPES = ("cta", "gpu", "sys")
 """The scopes of ordered accesses: block, GPU, system."""
 
 
-def _ordered(kind: str, order: str, scope: str) -> Instruction:
-    name, access = ("load", Access.READ) if kind == "ld" else ("store", Access.WRITE)
-    return Instruction(
-        f"{name}_{order}_{scope}",
-        (Operand("p", "global", access),),
-        ptx=f"{kind}.{order}.{scope}",
-        arch=70,
-        orders=True,
-    )
+def _ordered(kind: str, access: Access, *orders: str) -> dict[tuple[str, str], Instruction]:
+    name = "load" if access is Access.READ else "store"
+    return {
+        (order, scope): Instruction(
+            f"{name}_{order}_{scope}",
+            (Operand("p", "global", access),),
+            ptx=f"{kind}.{order}.{scope}",
+            arch=70,
+            orders=True,
+        )
+        for order in orders
+        for scope in SCOPES
+    }
 
 
-ORDERED_LOADS: dict[tuple[str, str], Instruction] = {
-    (order, scope): _ordered("ld", order, scope)
-    for order in ("acquire", "relaxed")
-    for scope in SCOPES
-}
+ORDERED_LOADS = _ordered("ld", Access.READ, "acquire", "relaxed")
 """Loads by order and scope."""
 
-ORDERED_STORES: dict[tuple[str, str], Instruction] = {
-    (order, scope): _ordered("st", order, scope)
-    for order in ("release", "relaxed")
-    for scope in SCOPES
-}
+ORDERED_STORES = _ordered("st", Access.WRITE, "release", "relaxed")
 """Stores by order and scope."""
 
 VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
@@ -93,11 +101,8 @@ CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
 CacheHintAttr = enum_attribute("cuda.cache_hint", CacheHint)
 
 
-class VectorCopyOp(InstructionOp):
-    """A vector access that copies contiguous elements between memrefs."""
-
-    TEMPLATE: ClassVar = ("width",)
-    ADDRESSES: ClassVar = ("target", "source")
+class _CopyOp(FieldsOp):
+    """A copy of contiguous elements between memrefs."""
 
     width = prop_def(IntegerAttr[I64])
     source = operand_def(MemRefType)
@@ -106,6 +111,20 @@ class VectorCopyOp(InstructionOp):
     target_indices = var_operand_def(IndexType)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_copy(self) -> None:
+        """Check the ranks and the element types."""
+        self.verify_ranks()
+        source, target = memref_type(self.source), memref_type(self.target)
+        if source.element_type != target.element_type:
+            raise VerifyException(f"cannot copy elements of {source} to {target}")
+
+
+class VectorCopyOp(InstructionOp, _CopyOp):
+    """A vector access that copies contiguous elements between memrefs."""
+
+    TEMPLATE: ClassVar = ("width",)
+    ADDRESSES: ClassVar = ("target", "source")
 
     @property
     def size(self) -> int:
@@ -118,9 +137,7 @@ class VectorCopyOp(InstructionOp):
 
     def verify_(self) -> None:
         """Check the operands and the element types."""
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
+        self.verify_copy()
         super().verify_()
 
 
@@ -181,8 +198,10 @@ class _OrderedOp(InstructionOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def entry(self, table: dict[tuple[str, str], Instruction], what: str) -> Instruction:
-        """Return the entry of a table; raise VerifyException if there is none."""
+    @property
+    def instruction(self) -> Instruction:
+        """The table entry; raises VerifyException if there is none."""
+        table, what = (ORDERED_LOADS, "load") if self.results else (ORDERED_STORES, "store")
         key = str(self.order.data.value), str(self.scope.data.value)
         if key not in table:
             raise VerifyException(f"there is no {key[0]} {what}")
@@ -210,11 +229,6 @@ class OrderedLoadOp(_OrderedOp):
 
     assembly_format = "$order $scope $source `[` $indices `]` attr-dict `:` type($source)"
 
-    @property
-    def instruction(self) -> Instruction:
-        """The table entry."""
-        return self.entry(ORDERED_LOADS, "load")
-
 
 @irdl_op_definition
 class OrderedStoreOp(_OrderedOp):
@@ -230,14 +244,9 @@ class OrderedStoreOp(_OrderedOp):
         "$order $scope $value `,` $target `[` $indices `]` attr-dict `:` type($target)"
     )
 
-    @property
-    def instruction(self) -> Instruction:
-        """The table entry."""
-        return self.entry(ORDERED_STORES, "store")
-
 
 @irdl_op_definition
-class CopyVectorOp(FieldAccessOp):
+class CopyVectorOp(FieldAccessOp, _CopyOp):
     """`cuda.copy_vector %x[%i] to %v[%j] width 4`: a vector access of `width` contiguous elements.
 
     Both addresses are aligned to the vector, of 2, 4, 8 or 16 bytes; elements are contiguous along
@@ -248,13 +257,6 @@ class CopyVectorOp(FieldAccessOp):
     READS: ClassVar = ("source",)
     WRITES: ClassVar = ("target",)
 
-    width = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
         "attr-dict `:` type($source) `to` type($target)"
@@ -263,15 +265,108 @@ class CopyVectorOp(FieldAccessOp):
 
     def verify_(self) -> None:
         """Check the ranks, the element types and the size of the access."""
-        self.verify_ranks()
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot copy elements of {source} to {target}")
-        element = source.element_type
+        self.verify_copy()
+        element = element_of(self.source)
         element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
         bits = element_bits * self.width.value.data
         if bits not in (16, 32, 64, 128):
             raise VerifyException(
-                f"{self.width.value.data} elements of {source.element_type} are {bits} bits; "
+                f"{self.width.value.data} elements of {element} are {bits} bits; "
                 "a vector access has 16, 32, 64 or 128"
             )
+
+
+ATOMIC_PAIRS: dict[str, Instruction] = {
+    space: Instruction(
+        "atomic_add_pair",
+        (Operand("a", space, Access.UPDATE, bytes=4),),
+        ptx=f"red.{space}.add.noftz.f16x2, .bf16x2",
+        arch=70,
+    )
+    for space in ("shared", "global")
+}
+"""Packed additions to two 16-bit elements, by memory space."""
+
+AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
+"""The update of an atomic; integers are signed, except for `umax` and `umin`."""
+
+AtomicKindAttr = enum_attribute("cuda.atomic_kind", AtomicKind)
+
+
+@irdl_op_definition
+class AtomicOp(AccessingOp):
+    """`cuda.atomic add %v, %x[%i]`: an atomic update of an element; returns its old value.
+
+    `cuda.atomic cas %v if %old, %x[%i]` stores `%v` if the element is `%old`. It is atomic for the
+    threads of the GPU, or of another `scope`, and relaxed: it orders no other accesses (PTX ISA,
+    `atom.relaxed`).
+    """
+
+    name = "cuda.atomic"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+
+    kind = prop_def(AtomicKindAttr)
+    value = operand_def(T)
+    expected = opt_operand_def(T)
+    memref = operand_def(MemRefType.constr(T))
+    indices = var_operand_def(IndexType)
+    scope = opt_prop_def(AccessScopeAttr)
+    result = result_def(T)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` (`scope` $scope^)? "
+        "attr-dict `:` type($memref)"
+    )
+    traits = traits_def(OwnEffects())
+
+    @property
+    def effects(self) -> Effects:
+        """The element is read and written; as synchronization, so is any memory."""
+        return ANY_MEMORY | {read(self.memref), write(self.memref)}
+
+    def verify_(self) -> None:
+        """Check the rank, and that only `cas` compares."""
+        self.verify_ranks()
+        if (self.kind.data is AtomicKind.CAS) != (self.expected is not None):
+            raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
+
+
+@irdl_op_definition
+class AtomicPairOp(InstructionOp):
+    """`cuda.atomic_pair %a, %b, %x[%i]`: adds to two adjacent f16 or bf16 elements.
+
+    Each of them is updated atomically; their address is aligned to 4 bytes.
+    """
+
+    name = "cuda.atomic_pair"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(Float16Type) | BaseAttr(BFloat16Type))
+
+    first = operand_def(T)
+    second = operand_def(T)
+    memref = operand_def(MemRefType.constr(T))
+    indices = var_operand_def(IndexType)
+    scope = opt_prop_def(AccessScopeAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$first `,` $second `,` $memref `[` $indices `]` (`scope` $scope^)? attr-dict "
+        "`:` type($memref)"
+    )
+
+    @property
+    def instruction(self) -> Instruction:
+        """The table entry."""
+        return ATOMIC_PAIRS["shared" if space_of(self.memref.type) is Space.SHARED else "global"]
+
+    @property
+    def function(self) -> str:
+        """The function, with the scope."""
+        return f"{self.instruction.function}{scope_argument(self)}"
+
+
+def scope_argument(op: AtomicOp | AtomicPairOp) -> str:
+    """Return the template argument of the function, if the scope is not the GPU."""
+    return "" if op.scope is None else f"<hidet::Scope::{op.scope.data.value}>"

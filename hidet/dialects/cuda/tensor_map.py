@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
-    IRDLOperation,
     ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
@@ -36,7 +35,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.tensor_core import SWIZZLES
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import memref_type
+from hidet.dialects.syntax import int_array, parse_int_array
 
 MAX_RANK, MAX_BOX = 5, 256
 """The maximum rank of a tensor, and extent of a box (CUDA driver API, cuTensorMapEncodeTiled)."""
@@ -167,8 +168,8 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
         *,
         tf32: bool = False,
     ) -> None:
-        walk = ArrayAttr(map(_numbers, pixels or ()))
-        super().__init__(tensor, _numbers(box), walk, IntAttr(swizzle), IntAttr(int(tf32)))
+        walk = ArrayAttr(map(int_array, pixels or ()))
+        super().__init__(tensor, int_array(box), walk, IntAttr(swizzle), IntAttr(int(tf32)))
 
     @property
     def pixels(self) -> Pixels | None:
@@ -220,15 +221,15 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
             tensor = parser.parse_type()
             parser.parse_punctuation(",")
             parser.parse_keyword("box")
-            box = _parse_numbers(parser)
+            box = parse_int_array(parser)
             walk: list[ArrayAttr[IntAttr]] = []
             swizzle = tf32 = 0
             while parser.parse_optional_punctuation(",") is not None:
                 if not walk and parser.parse_optional_keyword("pixels") is not None:
-                    walk.append(_parse_numbers(parser))
+                    walk.append(parse_int_array(parser))
                     for word in ("to", "step"):
                         parser.parse_keyword(word)
-                        walk.append(_parse_numbers(parser))
+                        walk.append(parse_int_array(parser))
                 elif not swizzle and parser.parse_optional_keyword("swizzle") is not None:
                     swizzle = parser.parse_integer()
                 else:
@@ -251,18 +252,8 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
                 printer.print_string(", tf32")
 
 
-def _numbers(values: Sequence[int]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr([IntAttr(value) for value in values])
-
-
-def _parse_numbers(parser: AttrParser) -> ArrayAttr[IntAttr]:
-    return _numbers(
-        parser.parse_comma_separated_list(AttrParser.Delimiter.SQUARE, parser.parse_integer)
-    )
-
-
 @irdl_op_definition
-class TensorMapOp(IRDLOperation):
+class TensorMapOp(FieldsOp):
     """`cuda.tensor_map %x offset 64 : memref<..> -> !cuda.tensor_map<..>`: the map of a tensor.
 
     The tensor is in the memory of the buffer, regardless of the buffer's shape: at an offset, and
@@ -273,9 +264,9 @@ class TensorMapOp(IRDLOperation):
     name = "cuda.tensor_map"
 
     buffer = operand_def(MemRefType)
+    result = result_def(TensorMapType)
     offset = opt_prop_def(IntegerAttr[I64])
     strides = opt_prop_def(DenseArrayBase.constr(i64))
-    result = result_def(TensorMapType)
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -291,14 +282,7 @@ class TensorMapOp(IRDLOperation):
         offset: int = 0,
         strides: Sequence[int] = (),
     ) -> None:
-        super().__init__(
-            operands=[buffer],
-            properties={
-                "offset": IntegerAttr(offset, i64) if offset else None,
-                "strides": DenseArrayBase.from_list(i64, tuple(strides)) if strides else None,
-            },
-            result_types=[kind],
-        )
+        super().__init__(buffer, kind, offset or None, strides)
 
     @property
     def kind(self) -> TensorMapType:

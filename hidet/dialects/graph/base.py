@@ -181,13 +181,6 @@ def check_axes(axes: Sequence[int], rank: int) -> None:
         )
 
 
-def check_same_element(name: str, *types: Tensor) -> None:
-    """Raise `VerifyException` unless all types have the same element type."""
-    if any(t.element_type != types[0].element_type for t in types):
-        found = ", ".join(map(str, types))
-        raise VerifyException(f"{name}: operands must have one element type, got {found}")
-
-
 class Elements(NamedTuple):
     """A set of element types, with its name in messages."""
 
@@ -205,17 +198,6 @@ FLOATS = Elements((f64, f32, f16, bf16), "floating-point elements")
 INTEGERS = Elements((i64, i32, i16, i8), "integers")
 NUMBERS = Elements((*FLOATS.types, *INTEGERS.types), "elements that are numbers")
 BITS = Elements((*INTEGERS.types, i1), "integer or i1 elements")
-
-
-def check_sum_element(name: str, found: Tensor, element: Attribute) -> None:
-    """Raise `VerifyException` unless a type can accumulate products of a tensor's elements.
-
-    That is the element type itself, or a wider floating-point type.
-    """
-    own = found.element_type
-    if element == own or (is_float(own) and is_float(element) and element.bitwidth > own.bitwidth):
-        return
-    raise VerifyException(f"{name}: {element} cannot hold a sum of products of {found}")
 
 
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -282,6 +264,26 @@ class GraphOp(IRDLOperation, ABC):
             self.ELEMENTS.check(self.name, *map(tensor_type, self.operands))
         return self._infer_type()
 
+    def invalid(self, message: str) -> VerifyException:
+        """Return the error of operands or properties that do not fit."""
+        return VerifyException(f"{self.name}: {message}")
+
+    def check_same_element(self, *types: Tensor) -> None:
+        """Raise `VerifyException` unless all types have the same element type."""
+        if any(t.element_type != types[0].element_type for t in types):
+            found = ", ".join(map(str, types))
+            raise self.invalid(f"operands must have one element type, got {found}")
+
+    def check_sum_element(self, found: Tensor, element: Attribute) -> None:
+        """Raise `VerifyException` unless a type can accumulate products of a tensor's elements.
+
+        That is the element type itself, or a wider floating-point type.
+        """
+        own = found.element_type
+        wider = is_float(own) and is_float(element) and element.bitwidth > own.bitwidth
+        if element != own and not wider:
+            raise self.invalid(f"{element} cannot hold a sum of products of {found}")
+
     @property
     def result_type(self) -> Tensor:
         """The type of the result."""
@@ -291,12 +293,10 @@ class GraphOp(IRDLOperation, ABC):
         """Check that shapes are static, and the result against the inferred type."""
         for value in (*self.operands, *self.results):
             if any(size < 0 for size in shape_of(value)):
-                raise VerifyException(f"{self.name}: shapes must be static, got {value.type}")
+                raise self.invalid(f"shapes must be static, got {value.type}")
         inferred = self._checked_type()
         if inferred != self.result_type:
-            raise VerifyException(
-                f"{self.name}: the result should be {inferred}, but is {self.result_type}"
-            )
+            raise self.invalid(f"the result should be {inferred}, but is {self.result_type}")
 
 
 class OneOperandOp(GraphOp, ABC):

@@ -10,7 +10,6 @@ from typing import ClassVar
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     BITS,
@@ -21,7 +20,6 @@ from hidet.dialects.graph.base import (
     GraphOp,
     Tensor,
     broadcast_shapes,
-    check_same_element,
     element_type,
     shape_of,
     tensor_type,
@@ -36,7 +34,7 @@ class TwoOperandsOp(GraphOp, ABC):
     rhs = operand_def(TENSOR)
 
     def _infer_type(self) -> Tensor:
-        check_same_element(self.name, tensor_type(self.lhs), tensor_type(self.rhs))
+        self.check_same_element(tensor_type(self.lhs), tensor_type(self.rhs))
         shape = broadcast_shapes(self.name, shape_of(self.lhs), shape_of(self.rhs))
         return TensorType(element_type(self.lhs), shape)
 
@@ -92,10 +90,8 @@ class WhereOp(GraphOp):
     def _infer_type(self) -> Tensor:
         condition, lhs, rhs = map(tensor_type, self.operands)
         if condition.element_type != i1:
-            raise VerifyException(
-                f"{self.name}: the condition must have i1 elements, got {condition}"
-            )
-        check_same_element(self.name, lhs, rhs)
+            raise self.invalid(f"the condition must have i1 elements, got {condition}")
+        self.check_same_element(lhs, rhs)
         shape = broadcast_shapes(self.name, *map(shape_of, self.operands))
         return TensorType(lhs.element_type, shape)
 

@@ -5,7 +5,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import INT, INTEGERS, SameTypeOp, Tensor, Value
 from hidet.dialects.graph.lookup import LookupOp
@@ -36,9 +35,7 @@ class CheckedPositionsOp(IntegersOp):
 
     def _infer_type(self) -> Tensor:
         if self.size.value.data < 1:
-            raise VerifyException(
-                f"{self.name}: nothing has a position below {self.size.value.data}"
-            )
+            raise self.invalid(f"nothing has a position below {self.size.value.data}")
         return super()._infer_type()
 
 

@@ -1,11 +1,12 @@
 """Operators that multiply matrices: matmul, linear layers, attention."""
 
+from abc import ABC
+
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.graph.anchor import AnchorOp
 from hidet.dialects.graph.base import (
     FALSE,
     FLOAT64,
@@ -15,13 +16,22 @@ from hidet.dialects.graph.base import (
     Tensor,
     Value,
     broadcast_shapes,
-    check_same_element,
-    check_sum_element,
     computation_type,
     element_type,
     shape_of,
     tensor_type,
 )
+
+
+class AnchorOp(GraphOp, ABC):
+    """An operator that a template computes tile by tile, instead of becoming grids.
+
+    `lower-graph-to-compute` keeps it, and `fuse` builds a kernel around it: producer grids become
+    views that it loads, and grids that read one element of its result per element are its epilogue,
+    evaluated at the stores. To add one, derive the operator from this class and write a template
+    that accepts it.
+    """
+
 
 IEEE = StringAttr("ieee")
 """Operand precision, with f32 accumulation for f16 and bf16."""
@@ -76,15 +86,15 @@ class MatmulOp(AnchorOp):
 
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
-        check_same_element(self.name, *map(tensor_type, self.operands))
+        self.check_same_element(*map(tensor_type, self.operands))
         left, right = map(shape_of, self.operands)
         if len(left) < 2 or len(right) < 2 or left[-1] != right[-2]:
-            raise VerifyException(
-                f"{self.name}: needs operands [..., M, K] and [..., K, N], got {self.lhs.type} and "
+            raise self.invalid(
+                f"needs operands [..., M, K] and [..., K, N], got {self.lhs.type} and "
                 f"{self.rhs.type}"
             )
         element = self.result_type.element_type
-        check_sum_element(self.name, tensor_type(self.lhs), element)
+        self.check_sum_element(tensor_type(self.lhs), element)
         batch = broadcast_shapes(self.name, left[:-2], right[:-2])
         return TensorType(element, [*batch, left[-2], right[-1]])
 
@@ -102,12 +112,11 @@ class LinearOp(GraphOp):
 
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
-        check_same_element(self.name, *map(tensor_type, self.operands))
+        self.check_same_element(*map(tensor_type, self.operands))
         sizes, weights = shape_of(self.x), shape_of(self.weight)
         if not sizes or len(weights) != 2 or sizes[-1] != weights[1]:
-            raise VerifyException(
-                f"{self.name}: needs x [..., I] and weight [O, I], got {self.x.type} and "
-                f"{self.weight.type}"
+            raise self.invalid(
+                f"needs x [..., I] and weight [O, I], got {self.x.type} and {self.weight.type}"
             )
         check_bias(self.name, self.weight, self.bias)
         return TensorType(element_type(self.x), [*sizes[:-1], weights[0]])
@@ -134,12 +143,12 @@ class ScaledDotProductAttentionOp(AnchorOp):
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         types = [tensor_type(each) for each in (self.query, self.key, self.value)]
-        check_same_element(self.name, *types)
+        self.check_same_element(*types)
         FLOATS.check(self.name, types[0])
         q, k, v = (each.get_shape() for each in types)
         if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-            raise VerifyException(
-                f"{self.name}: needs query [..., L, E], key [..., S, E] and value [..., S, V], "
+            raise self.invalid(
+                "needs query [..., L, E], key [..., S, E] and value [..., S, V], "
                 "got {}, {} and {}".format(*types)
             )
         batch = broadcast_shapes(self.name, q[:-2], k[:-2], v[:-2])
@@ -151,8 +160,6 @@ class ScaledDotProductAttentionOp(AnchorOp):
         """Raise `VerifyException` unless the mask fits the scores."""
         element = element_type(self.query)
         if mask.element_type not in (i1, element):
-            raise VerifyException(f"{self.name}: the mask must be of i1 or of {element}")
+            raise self.invalid(f"the mask must be of i1 or of {element}")
         if broadcast_shapes(self.name, scores, mask.get_shape()) != scores:
-            raise VerifyException(
-                f"{self.name}: {mask} does not broadcast to scores {list(scores)}"
-            )
+            raise self.invalid(f"{mask} does not broadcast to scores {list(scores)}")

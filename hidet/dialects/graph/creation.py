@@ -11,7 +11,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     INT,
@@ -98,9 +97,7 @@ class IotaOp(GraphOp):
         element = found.element_type
         wide = f64 if is_float(element) else i64
         if element == i1 or self.start.type != wide or self.step.type != wide:
-            raise VerifyException(
-                f"{self.name}: a range of {element} cannot go from {self.start} by {self.step}"
-            )
+            raise self.invalid(f"a range of {element} cannot go from {self.start} by {self.step}")
         return found
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, traits_def
 from xdsl.traits import OpTrait
 
@@ -23,12 +24,8 @@ class Elementwise(OpTrait):
     """The operator applies one scalar op per element, chosen by element type.
 
     All lowerings and the PyTorch importer use this trait: an operator with the trait and the name
-    of an ATen operator needs nothing else.
-
-    Attributes:
-        floats: creates the op on floating-point numbers, None if there is none.
-        integers: the same for integers.
-        booleans: the same for `i1`.
+    of an ATen operator needs nothing else. The fields create the op on floating-point numbers, on
+    integers and on `i1`, and are None if there is none.
     """
 
     floats: ScalarOp | None = None
@@ -44,11 +41,7 @@ class Elementwise(OpTrait):
 
 def library(name: str) -> ScalarOp:
     """Return the scalar op that calls a function of `hidet.arch.functions` on floats."""
-
-    def make(*values: SSAValue) -> Operation:
-        return FunctionOp(name, values, values[0].type)
-
-    return make
+    return lambda *values: FunctionOp(name, values, values[0].type)
 
 
 def define(
@@ -71,14 +64,5 @@ def define(
 
 def comparison(floats: str, integers: str, booleans: str) -> tuple[ScalarOp, ScalarOp, ScalarOp]:
     """Return the scalar ops of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
-
-    def compare_floats(lhs: SSAValue, rhs: SSAValue) -> Operation:
-        return arith.CmpfOp(lhs, rhs, floats)
-
-    def compare_integers(lhs: SSAValue, rhs: SSAValue) -> Operation:
-        return arith.CmpiOp(lhs, rhs, integers)
-
-    def compare_booleans(lhs: SSAValue, rhs: SSAValue) -> Operation:
-        return arith.CmpiOp(lhs, rhs, booleans)
-
-    return compare_floats, compare_integers, compare_booleans
+    compare = partial(arith.CmpiOp, arg=integers), partial(arith.CmpiOp, arg=booleans)
+    return partial(arith.CmpfOp, arg=floats), *compare

@@ -1,15 +1,16 @@
-"""Operators that read a tensor at positions given by a tensor of integers.
+"""Operators that read or write a tensor at positions given by a tensor of integers.
 
 Positions must be in range and non-negative, which `graph.checked_positions` ensures.
 """
 
 from abc import ABC
+from math import prod
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import BoolAttr, TensorType, f32, f64, i32, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
+    FALSE,
     INT,
     TENSOR,
     GraphOp,
@@ -36,7 +37,7 @@ class LookupOp(GraphOp, ABC):
         """Return the type of the positions; raise `VerifyException` unless they are integers."""
         found = tensor_type(self.operands[1])
         if not is_integer(found.element_type):
-            raise VerifyException(f"{self.name}: positions must be integers, got {found}")
+            raise self.invalid(f"positions must be integers, got {found}")
         return found
 
 
@@ -52,7 +53,7 @@ class EmbeddingOp(LookupOp):
     def _infer_type(self) -> Tensor:
         table, ids = tensor_type(self.table), self.positions()
         if table.get_num_dims() != 2:
-            raise VerifyException(f"{self.name}: the table must have rank 2, got {table}")
+            raise self.invalid(f"the table must have rank 2, got {table}")
         return TensorType(table.element_type, [*ids.get_shape(), table.get_shape()[1]])
 
 
@@ -87,7 +88,7 @@ class IndexSelectOp(AxisLookupOp):
     def _infer_type(self) -> Tensor:
         ids, axis = self.positions(), self.checked_axis()
         if ids.get_num_dims() != 1:
-            raise VerifyException(f"{self.name}: positions must have rank 1, got {ids}")
+            raise self.invalid(f"positions must have rank 1, got {ids}")
         sizes = list(shape_of(self.x))
         sizes[axis] = ids.get_shape()[0]
         return TensorType(element_type(self.x), sizes)
@@ -105,8 +106,42 @@ class GatherOp(AxisLookupOp):
         if len(sizes) != len(wanted) or any(
             wanted[i] > sizes[i] for i in range(len(sizes)) if i != axis
         ):
-            raise VerifyException(
-                f"{self.name}: positions {ids} must have the rank of {self.x.type} and fit in it "
+            raise self.invalid(
+                f"positions {ids} must have the rank of {self.x.type} and fit in it "
                 f"outside axis {axis}"
             )
         return TensorType(element_type(self.x), wanted)
+
+
+ACCUMULATED = (f32, f64, i32, i64)
+"""The element types with accumulation; others are cast before and after."""
+
+
+@irdl_op_definition
+class ScatterOp(LookupOp):
+    """x after `x[positions[m]] = source[m]`, or `+=` to accumulate, for every m.
+
+    x is viewed as rows [N, D], as wide as those of the source. Rows at duplicate positions are
+    accumulated in any order; without `accumulate`, it is unspecified which one is kept.
+    """
+
+    name = "graph.scatter"
+
+    x = operand_def(TENSOR)
+    ids = operand_def(TENSOR)
+    source = operand_def(TENSOR)
+    accumulate = prop_def(BoolAttr, default_value=FALSE)
+
+    def _infer_type(self) -> Tensor:
+        x, ids, source = tensor_type(self.x), self.positions(), tensor_type(self.source)
+        is_right = (
+            [each.get_num_dims() for each in (ids, source)] == [1, 2]
+            and source.get_shape()[:1] == ids.get_shape()
+            and prod(x.get_shape()) % max(source.get_shape()[1], 1) == 0
+        )
+        if not is_right:
+            raise self.invalid(f"needs [M], [M, D] and rows of D, got {ids}, {source} and {x}")
+        self.check_same_element(x, source)
+        if self.accumulate and x.element_type not in ACCUMULATED:
+            raise self.invalid(f"elements of {x} are not added up, cast them first")
+        return x

@@ -86,13 +86,11 @@ class NormOp(OneOperandOp, ABC):
     def check_parameters(self, shape: Sequence[int]) -> None:
         """Raise `VerifyException` unless all operands but x have the shape."""
         if len(self.parameters) > 2:
-            raise VerifyException(f"{self.name}: takes a weight and a bias, no more")
+            raise self.invalid("takes a weight and a bias, no more")
         for parameter in self.operands[1:]:
             found = tensor_type(parameter)
             if found.get_shape() != tuple(shape):
-                raise VerifyException(
-                    f"{self.name}: a parameter must have shape {list(shape)}, got {found}"
-                )
+                raise self.invalid(f"a parameter must have shape {list(shape)}, got {found}")
 
 
 def weight_and_bias(name: str, weight: Value | None, bias: Value | None) -> list[Value]:
@@ -123,9 +121,7 @@ class TrailingNormOp(NormOp, ABC):
         found = self.x_type
         rank, normalized = found.get_num_dims(), self.normalized_rank.value.data
         if not 1 <= normalized <= rank:
-            raise VerifyException(
-                f"{self.name}: cannot normalise {normalized} dimensions of {found}"
-            )
+            raise self.invalid(f"cannot normalise {normalized} dimensions of {found}")
         self.check_parameters(found.get_shape()[rank - normalized :])
         return found
 
@@ -145,7 +141,7 @@ class RmsNormOp(TrailingNormOp):
 
     def _infer_type(self) -> Tensor:
         if self.bias is not None:
-            raise VerifyException(f"{self.name}: takes a weight, but no bias")
+            raise self.invalid("takes a weight, but no bias")
         return super()._infer_type()
 
 
@@ -175,9 +171,7 @@ class GroupNormOp(NormOp):
         found = self.x_type
         groups = self.groups.value.data
         if found.get_num_dims() < 2 or groups < 1 or found.get_shape()[1] % groups:
-            raise VerifyException(
-                f"{self.name}: {groups} groups do not fit the channels of {found}"
-            )
+            raise self.invalid(f"{groups} groups do not fit the channels of {found}")
         self.check_parameters([found.get_shape()[1]])
         return found
 
@@ -212,6 +206,6 @@ class BatchNormOp(NormOp):
     def _infer_type(self) -> Tensor:
         found = self.x_type
         if found.get_num_dims() < 2:
-            raise VerifyException(f"{self.name}: needs x [N, C, ...], got {found}")
+            raise self.invalid(f"needs x [N, C, ...], got {found}")
         self.check_parameters([found.get_shape()[1]])
         return found

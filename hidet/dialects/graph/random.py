@@ -3,7 +3,6 @@
 from xdsl.dialects.builtin import StringAttr, f32, f64, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import INT, TENSOR, GraphOp, Tensor, Value, tensor_type
 
@@ -46,13 +45,9 @@ class RandomOp(GraphOp):
         seeds, found = tensor_type(self.seeds), self.result_type
         shape = seeds.get_shape()
         if seeds.element_type != i32 or len(shape) != 2 or shape[1] != 2:
-            raise VerifyException(f"{self.name}: seeds are pairs of i32, not {seeds}")
+            raise self.invalid(f"seeds are pairs of i32, not {seeds}")
         if not 0 <= self.number.value.data < shape[0]:
-            raise VerifyException(
-                f"{self.name}: there is no seed {self.number.value.data} among {shape[0]}"
-            )
+            raise self.invalid(f"there is no seed {self.number.value.data} among {shape[0]}")
         if found.element_type not in DISTRIBUTIONS.get(self.distribution.data, ()):
-            raise VerifyException(
-                f"{self.name}: no elements of {found.element_type} are {self.distribution}"
-            )
+            raise self.invalid(f"no elements of {found.element_type} are {self.distribution}")
         return found

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, TensorType, i1
 from xdsl.irdl import irdl_op_definition, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     FALSE,
@@ -69,9 +68,7 @@ class ExtremumOp(NumberReductionOp, ABC):
         found = super()._infer_type()
         if 0 not in found.get_shape() and 0 in shape_of(self.x):
             axes = list(self.axes.get_values())
-            raise VerifyException(
-                f"{self.name}: {self.x_type} has no elements along the axes {axes}"
-            )
+            raise self.invalid(f"{self.x_type} has no elements along the axes {axes}")
         return found
 
 

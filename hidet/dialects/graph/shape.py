@@ -6,7 +6,6 @@ from math import prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, prop_def, var_operand_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     INT,
@@ -20,7 +19,6 @@ from hidet.dialects.graph.base import (
     Tensor,
     Value,
     check_axes,
-    check_same_element,
     element_type,
     integer,
     normalized_axes,
@@ -49,9 +47,7 @@ class ReshapeOp(ReshapedOp):
     def _infer_type(self) -> Tensor:
         shape = shape_of(self.result)
         if prod(shape_of(self.x)) != prod(shape):
-            raise VerifyException(
-                f"{self.name}: {self.x_type} has no room in the shape {list(shape)}"
-            )
+            raise self.invalid(f"{self.x_type} has no room in the shape {list(shape)}")
         return TensorType(self.x_type.element_type, shape)
 
 
@@ -66,9 +62,7 @@ class ReorderingOp(OneOperandOp, ABC):
     def _infer_type(self) -> Tensor:
         dims, sizes = self.dims.get_values(), shape_of(self.x)
         if sorted(dims) != list(range(len(sizes))):
-            raise VerifyException(
-                f"{self.name}: {list(dims)} is no permutation of the dimensions of {self.x_type}"
-            )
+            raise self.invalid(f"{list(dims)} is no permutation of the dimensions of {self.x_type}")
         return TensorType(self.x_type.element_type, [sizes[dim] for dim in dims])
 
 
@@ -101,9 +95,7 @@ class ExpandOp(ReshapedOp):
         if len(sizes) > len(shape) or any(
             a not in (1, b) for a, b in zip(sizes, tail, strict=True)
         ):
-            raise VerifyException(
-                f"{self.name}: {self.x_type} does not broadcast to the shape {list(shape)}"
-            )
+            raise self.invalid(f"{self.x_type} does not broadcast to the shape {list(shape)}")
         return TensorType(self.x_type.element_type, shape)
 
 
@@ -121,15 +113,12 @@ class SliceOp(OneOperandOp):
         sizes = shape_of(self.x)
         bounds = [sizes, *(p.get_values() for p in (self.starts, self.stops, self.steps))]
         if len(set(map(len, bounds))) > 1:
-            raise VerifyException(
-                f"{self.name}: needs a start, a stop and a step a dimension of {self.x_type}"
-            )
+            raise self.invalid(f"needs a start, a stop and a step a dimension of {self.x_type}")
         shape: list[int] = []
         for size, start, stop, step in zip(*bounds, strict=True):
             if not 0 <= start <= stop <= size or step < 1:
-                raise VerifyException(
-                    f"{self.name}: {start}:{stop}:{step} is outside a dimension of size {size} of "
-                    f"{self.x_type}"
+                raise self.invalid(
+                    f"{start}:{stop}:{step} is outside a dimension of size {size} of {self.x_type}"
                 )
             shape.append(-((start - stop) // step))
         return TensorType(self.x_type.element_type, shape)
@@ -170,15 +159,15 @@ class AsStridedOp(OneOperandOp):
         shape, strides = shape_of(self.result), self.strides.get_values()
         offset, sizes = self.offset.value.data, shape_of(self.x)
         if len(sizes) != 1 or len(shape) != len(strides):
-            raise VerifyException(
-                f"{self.name}: needs a storage of rank 1 and a stride a dimension, got "
+            raise self.invalid(
+                f"needs a storage of rank 1 and a stride a dimension, got "
                 f"{self.x_type}, shape {list(shape)} and strides {list(strides)}"
             )
         last = offset + sum((size - 1) * s for size, s in zip(shape, strides, strict=True))
         inside = offset >= 0 and min(strides, default=0) >= 0 and last < sizes[0]
         if prod(shape) != 0 and not inside:
-            raise VerifyException(
-                f"{self.name}: shape {list(shape)} with strides {list(strides)} from {offset} on "
+            raise self.invalid(
+                f"shape {list(shape)} with strides {list(strides)} from {offset} on "
                 f"leaves the storage {self.x_type}"
             )
         return TensorType(self.x_type.element_type, shape)
@@ -203,14 +192,14 @@ class ConcatOp(GraphOp):
     def _infer_type(self) -> Tensor:
         axis = self.axis.value.data
         if not self.parts:
-            raise VerifyException(f"{self.name}: needs at least one operand")
-        check_same_element(self.name, *map(tensor_type, self.parts))
+            raise self.invalid("needs at least one operand")
+        self.check_same_element(*map(tensor_type, self.parts))
         shapes = [list(shape_of(part)) for part in self.parts]
         check_axes([axis], len(shapes[0]))
         others = {(len(shape), *shape[:axis], *shape[axis + 1 :]) for shape in shapes}
         if len(others) > 1:
-            raise VerifyException(
-                f"{self.name}: shapes {' and '.join(map(str, shapes))} differ outside axis {axis}"
+            raise self.invalid(
+                f"shapes {' and '.join(map(str, shapes))} differ outside axis {axis}"
             )
         total = sum(shape[axis] for shape in shapes)
         joined = [*shapes[0][:axis], total, *shapes[0][axis + 1 :]]
@@ -235,11 +224,11 @@ class PadOp(OneOperandOp):
     def _infer_type(self) -> Tensor:
         found, sizes = self.x_type, shape_of(self.x)
         if self.value.type != found.element_type:
-            raise VerifyException(f"{self.name}: the value {self.value} does not fit {found}")
+            raise self.invalid(f"the value {self.value} does not fit {found}")
         low, high = self.low.get_values(), self.high.get_values()
         if not len(low) == len(high) == len(sizes) or min((*low, *high), default=0) < 0:
-            raise VerifyException(
-                f"{self.name}: low {list(low)} and high {list(high)} must have a number >= 0 a "
+            raise self.invalid(
+                f"low {list(low)} and high {list(high)} must have a number >= 0 a "
                 f"dimension of {found}"
             )
         return TensorType(found.element_type, [sum(s) for s in zip(low, sizes, high, strict=True)])

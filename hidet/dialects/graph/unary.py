@@ -10,7 +10,6 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
     BITS,
@@ -63,9 +62,7 @@ class GeluOp(FloatUnaryOp):
 
     def _infer_type(self) -> Tensor:
         if self.approximate.data not in ("none", "tanh"):
-            raise VerifyException(
-                f'{self.name}: approximate must be "none" or "tanh", got {self.approximate}'
-            )
+            raise self.invalid(f'approximate must be "none" or "tanh", got {self.approximate}')
         return super()._infer_type()
 
 
@@ -109,10 +106,10 @@ class ClampOp(SameTypeOp):
     def _infer_type(self) -> Tensor:
         found = self.x_type
         if self.min is None and self.max is None:
-            raise VerifyException(f"{self.name}: needs min, max or both")
+            raise self.invalid("needs min, max or both")
         for bound in (self.min, self.max):
             if bound is not None and bound.type != found.element_type:
-                raise VerifyException(f"{self.name}: the bound {bound} does not fit {found}")
+                raise self.invalid(f"the bound {bound} does not fit {found}")
         return found
 
 

@@ -1,9 +1,34 @@
-"""Sliding windows of convolutions and pools."""
+"""Operators on sliding windows: convolutions over one and two dimensions, and pooling of images."""
 
+from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
+
+from hidet.dialects.graph.base import (
+    FALSE,
+    FLOATS,
+    INT,
+    INTS,
+    TENSOR,
+    TRUE,
+    GraphOp,
+    OneOperandOp,
+    Property,
+    Tensor,
+    Value,
+    element_type,
+    integer,
+    ints,
+    shape_of,
+    tensor_type,
+)
+from hidet.dialects.graph.contraction import IEEE, check_bias, check_precision
 
 
 @dataclass(frozen=True)
@@ -60,3 +85,207 @@ def per_dimension(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
     """Return one number per dimension, where a single one applies to all."""
     values = (value,) if isinstance(value, int) else tuple(value)
     return values * rank if len(values) == 1 else values
+
+
+class ConvolutionOp(GraphOp, ABC):
+    """x [N, C, ...] convolved with filters [O, C / groups, ...], plus the optional bias [O].
+
+    The spatial dimensions are zero-padded on both sides. With groups, C and O are split into parts
+    that are convolved separately. The result may be wider than the operands, such as f32 for f16:
+    it has the accumulator type.
+    """
+
+    SPATIAL_RANK: ClassVar[int]
+    """The number of spatial dimensions."""
+
+    x = operand_def(TENSOR)
+    weight = operand_def(TENSOR)
+    bias = opt_operand_def(TENSOR)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
+    padding = prop_def(INTS, default_value=ints((0, 0)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
+    groups = prop_def(INT, default_value=integer(1))
+    precision = prop_def(StringAttr, default_value=IEEE)
+
+    def __init__(
+        self,
+        x: Value,
+        weight: Value,
+        bias: Value | None = None,
+        *,
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        precision: str = "ieee",
+        result_element: Attribute | None = None,
+    ) -> None:
+        rank = self.SPATIAL_RANK
+        super().__init__(
+            x,
+            weight,
+            bias,
+            result=TensorType(result_element or element_type(x), []),
+            stride=per_dimension(stride, rank),
+            padding=per_dimension(padding, rank),
+            dilation=per_dimension(dilation, rank),
+            groups=groups,
+            precision=precision,
+        )
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        return Window(
+            kernel=shape_of(self.weight)[2:],
+            stride=self.stride.get_values(),
+            padding=self.padding.get_values(),
+            dilation=self.dilation.get_values(),
+        )
+
+    def _infer_type(self) -> Tensor:
+        check_precision(self.name, self.precision)
+        x, weight = tensor_type(self.x), tensor_type(self.weight)
+        rank = self.SPATIAL_RANK + 2
+        if x.get_num_dims() != rank or weight.get_num_dims() != rank:
+            raise self.invalid(f"input and weight must have rank {rank}, got {x} and {weight}")
+        element = self.result_type.element_type
+        self.check_sum_element(x, element)
+        self.check_same_element(*map(tensor_type, self.operands))
+        FLOATS.check(self.name, x)
+        sizes, weights, groups = x.get_shape(), weight.get_shape(), self.groups.value.data
+        if groups < 1 or sizes[1] != weights[1] * groups or weights[0] % groups:
+            raise self.invalid(f"{groups} groups do not fit input {x} and weight {weight}")
+        check_bias(self.name, self.weight, self.bias)
+        shape = [sizes[0], weights[0], *self.window.count(self.name, sizes[2:])]
+        return TensorType(element, shape)
+
+
+@irdl_op_definition
+class Conv2dOp(ConvolutionOp):
+    """A convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW]."""
+
+    name = "graph.conv2d"
+    SPATIAL_RANK: ClassVar = 2
+
+
+@irdl_op_definition
+class Conv1dOp(ConvolutionOp):
+    """A convolution of sequences [N, C, L] with filters [O, C / groups, K]."""
+
+    name = "graph.conv1d"
+    SPATIAL_RANK: ClassVar = 1
+
+    stride = prop_def(INTS, default_value=ints((1,)))
+    padding = prop_def(INTS, default_value=ints((0,)))
+    dilation = prop_def(INTS, default_value=ints((1,)))
+
+
+class PoolOp(OneOperandOp, ABC):
+    """A reduction of each window that slides over images."""
+
+    ELEMENTS: ClassVar = FLOATS
+
+    kernel = prop_def(INTS)
+    stride = prop_def(INTS)
+    padding = prop_def(INTS, default_value=ints((0, 0)))
+    ceil_mode = prop_def(BoolAttr, default_value=FALSE)
+
+    def __init__(
+        self,
+        x: Value,
+        kernel: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        *,
+        dilation: int | Sequence[int] | None = None,
+        **properties: Property,
+    ) -> None:
+        window = {"kernel": kernel, "stride": stride or kernel, "padding": padding}
+        if dilation is not None:
+            window["dilation"] = dilation
+        pairs = {name: per_dimension(each, 2) for name, each in window.items()}
+        super().__init__(x, result=i1, **pairs, **properties)
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        return Window(
+            kernel=self.kernel.get_values(),
+            stride=self.stride.get_values(),
+            padding=self.padding.get_values(),
+            ceil_mode=bool(self.ceil_mode),
+        )
+
+    def _infer_type(self) -> Tensor:
+        sizes, window = shape_of(self.x), self.window
+        if len(sizes) not in (3, 4):
+            raise self.invalid(f"needs images [N, C, H, W] or [C, H, W], got {self.x_type}")
+        if any(2 * p > k for p, k in zip(window.padding, window.kernel, strict=True)):
+            raise self.invalid(
+                f"padding {list(window.padding)} is more than half of the kernel "
+                f"{list(window.kernel)}"
+            )
+        shape = [*sizes[:-2], *window.count(self.name, sizes[-2:])]
+        return TensorType(self.x_type.element_type, shape)
+
+
+@irdl_op_definition
+class MaxPool2dOp(PoolOp):
+    """The maximum of each window, NaN if any element is; padding is ignored."""
+
+    name = "graph.max_pool2d"
+
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        return replace(super().window, dilation=self.dilation.get_values())
+
+
+@irdl_op_definition
+class AvgPool2dOp(PoolOp):
+    """The sum of each window, divided by `divisor`, or by the number of its elements.
+
+    Padding counts as zeros unless `count_include_pad` is false; elements beyond the padding
+    (`ceil_mode`) never count.
+    """
+
+    name = "graph.avg_pool2d"
+
+    count_include_pad = prop_def(BoolAttr, default_value=TRUE)
+    divisor = opt_prop_def(INT)
+
+    def _infer_type(self) -> Tensor:
+        if self.divisor is not None and self.divisor.value.data == 0:
+            raise self.invalid("the divisor must not be 0")
+        return super()._infer_type()
+
+
+@irdl_op_definition
+class AdaptiveAvgPool2dOp(OneOperandOp):
+    """The mean of each of `output_size` parts of images.
+
+    Part i of n of a dimension of size s has the elements floor(i s / n) ... ceil((i + 1) s / n),
+    exclusive: parts overlap if n does not divide s.
+    """
+
+    name = "graph.adaptive_avg_pool2d"
+    ELEMENTS: ClassVar = FLOATS
+
+    output_size = prop_def(INTS)
+
+    def __init__(self, x: Value, output_size: int | Sequence[int]) -> None:
+        super().__init__(x, output_size=per_dimension(output_size, 2))
+
+    def _infer_type(self) -> Tensor:
+        sizes, wanted = shape_of(self.x), self.output_size.get_values()
+        if len(sizes) not in (3, 4) or len(wanted) != 2 or min(wanted) < 1:
+            raise self.invalid(
+                f"needs images [N, C, H, W] or [C, H, W] and two sizes >= 1, got "
+                f"{self.x_type} and {list(wanted)}"
+            )
+        if 0 in sizes[-2:]:
+            raise self.invalid(f"there is no mean of no elements of {self.x_type}")
+        return TensorType(self.x_type.element_type, [*sizes[:-2], *wanted])

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, i64
+from xdsl.dialects.builtin import I64, IndexType, IntegerAttr
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
@@ -19,6 +12,7 @@ from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.compute import single_block
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.instructions import BlockBarrier
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.syntax import IndexedRegion
 from hidet.dialects.walking import parent_of_type
 
@@ -27,7 +21,7 @@ BARRIERS = 16
 
 
 @irdl_op_definition
-class GroupOp(IRDLOperation):
+class GroupOp(FieldsOp):
     """`task.group first(128) count(256) (%worker) { ... }`: code of some warps of a block.
 
     The threads `first` to `first + count - 1` run the body, in which `%worker` is their index in
@@ -53,14 +47,7 @@ class GroupOp(IRDLOperation):
     def __init__(
         self, first: int, count: int, body: Region | None = None, barrier: int | None = None
     ) -> None:
-        super().__init__(
-            properties={
-                "first": IntegerAttr(first, i64),
-                "count": IntegerAttr(count, i64),
-                "barrier": None if barrier is None else IntegerAttr(barrier, i64),
-            },
-            regions=[body or single_block([IndexType()])],
-        )
+        super().__init__(first, count, barrier, body or single_block([IndexType()]))
 
     @property
     def worker(self) -> SSAValue:

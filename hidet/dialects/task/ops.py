@@ -39,8 +39,9 @@ from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import is_memref, memref_type, shaped_type
-from hidet.dialects.syntax import parse_arguments, parse_body, print_body
+from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
 from hidet.mapping import TaskMap
 
@@ -61,18 +62,8 @@ def _parse_known_map(parser: Parser) -> TaskMap:
     return attribute.data
 
 
-def _integers(numbers: Sequence[int] | None) -> ArrayAttr[IntAttr] | None:
-    return None if numbers is None else ArrayAttr([IntAttr(number) for number in numbers])
-
-
-def _parse_integers(parser: Parser, keyword: str) -> list[int] | None:
-    if parser.parse_optional_keyword(keyword) is None:
-        return None
-    return parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-
-
 @irdl_op_definition
-class ForeachOp(IRDLOperation):
+class ForeachOp(FieldsOp):
     """`task.foreach (%i, %j) in #map on %w bound [M, N] { ... }`: runs the tasks of a worker.
 
     Worker `%w` runs the body for each of its tasks, in the order of the map; tasks outside of the
@@ -106,13 +97,12 @@ class ForeachOp(IRDLOperation):
         else:
             tile, tasks, rank = None, TaskMapAttr(over), over.rank
         super().__init__(
-            operands=[worker, tile],
-            properties={
-                "map": tasks,
-                "bound": _integers(bound),
-                "unroll": _integers(unroll),
-            },
-            regions=[body or single_block([IndexType()] * rank)],
+            worker,
+            tile,
+            tasks,
+            None if bound is None else int_array(bound),
+            None if unroll is None else int_array(unroll),
+            body or single_block([IndexType()] * rank),
         )
 
     @property
@@ -173,9 +163,13 @@ class ForeachOp(IRDLOperation):
             if not is_memref(kind):
                 parser.raise_error(f"task.foreach of a register tile, not of {kind}", start)
             over = parser.resolve_operand(over, kind)
-        bound, unroll = (_parse_integers(parser, name) for name in ("bound", "unroll"))
+        limits = {
+            name: parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+            for name in ("bound", "unroll")
+            if parser.parse_optional_keyword(name) is not None
+        }
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(over, worker, parse_body(parser, arguments), bound, unroll)
+        op = cls(over, worker, parse_body(parser, arguments), **limits)
         op.attributes |= attributes.data if attributes else {}
         return op
 

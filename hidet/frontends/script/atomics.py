@@ -4,8 +4,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from hidet.dialects.cuda import AtomicOp
-from hidet.dialects.cuda.atomics import AtomicKind, AtomicPairOp
-from hidet.dialects.cuda.memory_access import AccessScope
+from hidet.dialects.cuda.memory_access import AccessScope, AtomicKind, AtomicPairOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import FENCES
 from hidet.frontends.script.messages import describe

@@ -1,7 +1,9 @@
 """The pass `fuse`: groups grids and anchors into kernels."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from heapq import heapify, heappop, heappush
 from itertools import chain
 
 from xdsl.context import Context
@@ -11,16 +13,60 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.rows import rows_of_grid
+from hidet.analysis.grids import is_cheap_again, is_cheap_to_inline, is_view, loads_of, rows_of_grid
 from hidet.arch.chips import Arch
-from hidet.dialects.compute import FusionOp, GridOp, YieldOp
-from hidet.dialects.graph import AnchorOp, CallKernelOp, MatmulOp
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
+from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
-from hidet.lowering.compute.reads import Reads
-from hidet.lowering.compute.recompute import is_better_recomputed
-from hidet.lowering.templates.siblings import are_siblings, worth_sharing
+from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
+
+
+class Reads:
+    """The reads of the ops of a block."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.order = {op: number for number, op in enumerate(block.ops)}
+        self.is_transparent = cache(_is_transparent)
+
+    def sources(self, op: Operation) -> list[SSAValue]:
+        """Return the values that an op reads, through views."""
+        sources: dict[SSAValue, None] = {}
+        for inner in op.walk():
+            for value in inner.operands:
+                owner = value.owner
+                if isinstance(owner, Block):
+                    if owner is self.block:
+                        sources[value] = None
+                elif owner.parent is self.block:
+                    if isinstance(owner, GridOp) and self.is_transparent(owner):
+                        sources.update(dict.fromkeys(self.sources(owner)))
+                    else:
+                        sources[value] = None
+        return list(sources)
+
+    def readers(self, value: SSAValue) -> dict[Operation, None]:
+        """Return the ops of the block that read a value, through views."""
+        readers: dict[Operation, None] = {}
+        for use in value.uses:
+            user = self.block.find_ancestor_op_in_block(use.operation)
+            if isinstance(user, GridOp) and self.is_transparent(user):
+                readers.update(self.readers(user.result))
+            elif user is not None:
+                readers[user] = None
+        return readers
+
+
+def _is_transparent(grid: GridOp) -> bool:
+    """Return whether a grid is a view that is copied into each kernel that reads it."""
+    users = [use.operation for use in grid.result.uses]
+    return (
+        is_view(grid)
+        and all(isinstance(user, AnchorOp | LoadOp) for user in users)
+        and is_cheap_to_inline(grid, len(users))
+    )
 
 
 class Fuser:
@@ -208,6 +254,61 @@ class Fuser:
             else:
                 return True
         return False
+
+
+def is_better_recomputed(
+    grid: GridOp, group: Group, reads: Reads, groups: Mapping[Operation, Group]
+) -> bool:
+    """Return whether a grid should be recomputed in its consumer, not join an anchor's group.
+
+    This is so if its only consumer is a grid that cannot join, and all members of the group that it
+    reads are stored for others anyway: recomputing is then cheaper than a store and a load. An
+    example are the squares that a norm sums up.
+    """
+    readers = reads.readers(grid.result)
+    if len(readers) != 1 or not is_cheap_again(grid):
+        return False
+    sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
+    others = [reads.readers(source).keys() - {grid} for source in sources]
+    if not all(others) or not all(isinstance(each, GridOp) for each in readers):
+        return False
+    outside = _readers_outside(grid, group, reads, groups)
+    return readers.keys() <= outside and not any(map(outside.isdisjoint, others))
+
+
+def _readers_outside(
+    grid: GridOp, group: Group, reads: Reads, groups: Mapping[Operation, Group]
+) -> set[Operation]:
+    """Return the readers of a group with a grid added that cannot join it."""
+    trial = Group(group.number, group.kind, {**group.ops, grid: None})
+    outside: set[Operation] = set()
+    pending: list[int] = []
+    ops = {number: op for op, number in reads.order.items()}
+    seen = set(trial.ops)
+    for member in trial.ops:
+        fresh = reads.readers(member.results[0]).keys() - seen
+        seen |= fresh
+        pending.extend(reads.order[op] for op in fresh)
+    heapify(pending)
+    while pending:
+        op = ops[heappop(pending)]
+        producers = {value.owner for value in reads.sources(op)} - trial.ops.keys()
+        late = any(_is_later(producer, group, groups) for producer in producers)
+        if isinstance(op, GridOp) and op not in groups and not late and may_join(op, trial):
+            trial.ops[op] = None
+            for reader in reads.readers(op.result).keys() - seen:
+                seen.add(reader)
+                heappush(pending, reads.order[reader])
+        else:
+            outside.add(op)
+    return outside
+
+
+def _is_later(producer: Operation | Block, group: Group, groups: Mapping[Operation, Group]) -> bool:
+    """Return whether a producer comes after a group, so that its consumer cannot join the group."""
+    if isinstance(producer, Block | ConstantOp):
+        return False
+    return producer not in groups or groups[producer].number > group.number
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,16 @@
 """The pass `fuse-into-kernels`: fuses prologues and epilogues into kernels of scripts."""
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
+from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     GreedyRewritePatternApplier,
@@ -14,15 +19,236 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis import grids
-from hidet.analysis.kernel_arguments import is_only_loaded, is_only_stored, loads_once, shape_as
-from hidet.dialects.compute import FusionOp, GridOp, terminator_of
-from hidet.dialects.cuda import KernelOp
+from hidet.analysis.forms import LinearForm
+from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.kernels import kernels_of
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp, terminator_of
+from hidet.dialects.cuda import DYNAMIC, KernelOp
+from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import CallKernelOp
-from hidet.dialects.shaped import size_of
-from hidet.lowering.compute.kernel_variants import Kernels, Variant, load_through, store_through
+from hidet.dialects.shaped import buffer_type, element_of, memref_type, shape_of, size_of
+from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.inlining import element_at
+from hidet.rewriting.locations import located
+
+
+def is_only_loaded(argument: SSAValue) -> bool:
+    """Return whether a kernel only loads elements of an argument."""
+    return all(isinstance(use.operation, memref.LoadOp | LoadOp) for use in argument.uses)
+
+
+def is_only_stored(argument: SSAValue) -> bool:
+    """Return whether a kernel only stores elements to an argument."""
+    return all(isinstance(use.operation, memref.StoreOp) for use in argument.uses)
+
+
+def shape_as(argument: SSAValue, tensor: SSAValue) -> tuple[int, ...] | None:
+    """Return the shape in which a kernel accesses a tensor that is passed as an argument.
+
+    A pointer argument has the flat shape. None is returned if the element types or layouts differ.
+    """
+    if not isinstance(argument.type, MemRefType):
+        return None
+    kind, size = memref_type(argument), size_of(tensor)
+    if not isinstance(kind.layout, NoneAttr) or element_of(kind) != element_of(tensor):
+        return None
+    shape = (size,) if shape_of(kind) == (DYNAMIC_INDEX,) else shape_of(kind)
+    return shape if DYNAMIC_INDEX not in shape and prod(shape) == size else None
+
+
+def loads_once(kernel: KernelOp, argument: SSAValue, size: int) -> bool:
+    """Return whether a kernel loads each element of an argument about once.
+
+    The total number of loads is at most that of elements, rounded up to whole blocks.
+    """
+    if DYNAMIC in (*kernel.grid_dims, *kernel.block_dims):
+        return False
+    forms = IndexForms(kernel)
+    addresses: set[tuple[Block | None, tuple[LinearForm, ...]]] = set()
+    loads = 0
+    for use in argument.uses:
+        load = use.operation
+        if not isinstance(load, memref.LoadOp):
+            return False
+        address = (load.parent, tuple(map(forms.form, load.indices)))
+        if address in addresses:
+            continue  # eliminated as a common subexpression
+        addresses.add(address)
+        count = _execution_count(forms, kernel, load)
+        if count is None:
+            return False
+        loads += count
+    return loads * prod(kernel.grid_dims) * kernel.threads < size + kernel.threads
+
+
+def _execution_count(forms: IndexForms, kernel: KernelOp, load: memref.LoadOp) -> int | None:
+    """Return the maximum number of times that a thread executes a load; None if unknown."""
+    count = 1
+    parent = load.parent_op()
+    while parent is not kernel:
+        match parent:
+            case scf.ForOp():
+                trips = forms.trip_count(parent)
+                if trips is None:
+                    return None
+                count *= trips
+            case scf.IfOp():
+                pass
+            case _:
+                return None
+        parent = parent.parent_op()
+    return count
+
+
+class Kernels:
+    """The kernels of a module and their variants; equal variants are shared."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
+        self._made: defaultdict[str, list[str]] = defaultdict(list)
+
+    def called_by(self, call: CallKernelOp) -> KernelOp:
+        """Return the kernel of a call."""
+        return self._kernels[call.kernel.string_value()]
+
+    def add(self, kernel: KernelOp, body: Region, wanted: str) -> str:
+        """Return the name of the variant of a kernel with a body, creating it if needed."""
+        made = self._made[kernel.sym_name.data]
+        for each in made:
+            if self._kernels[each].body.is_structurally_equivalent(body):
+                return each
+        name = identifier_from(wanted) or kernel.sym_name.data
+        numbered = (f"{name}{number or ''}" for number in count())
+        unused = next(each for each in numbered if each not in self._kernels)
+        grid, block = ([each.data for each in shape] for shape in (kernel.grid, kernel.block))
+        variant = KernelOp(unused, grid, block, body)
+        variant.attributes |= kernel.attributes
+        variant.location = kernel.location
+        Rewriter.insert_op(variant, InsertPoint.after(kernel))
+        self._kernels[unused] = variant
+        made.append(unused)
+        return unused
+
+    def erase_uncalled(self, functions: Sequence[FuncOp]) -> None:
+        """Erase kernels that have variants but no calls left."""
+        called = {
+            self.called_by(op)
+            for function in functions
+            for op in function.body.block.ops
+            if isinstance(op, CallKernelOp)
+        }
+        for name in self._made:
+            if (kernel := self._kernels[name]) not in called:
+                Rewriter.erase_op(kernel)
+
+
+class Variant:
+    """A copy of the body of a kernel, whose arguments change together with those of its call."""
+
+    def __init__(self, kernel: KernelOp, call: CallKernelOp) -> None:
+        self.body = kernel.body.clone()
+        self.passed = list(call.passed)
+
+    @property
+    def block(self) -> Block:
+        """The only block of the body."""
+        return self.body.block
+
+    @property
+    def arguments(self) -> tuple[BlockArgument, ...]:
+        """The arguments."""
+        return self.block.args
+
+    def pass_also(self, value: SSAValue) -> BlockArgument:
+        """Pass a tensor, unless it is passed already; return the argument."""
+        kind = buffer_type(value)
+        for argument, passed in zip(self.arguments, self.passed, strict=False):
+            if passed is value and argument.type == kind:
+                return argument
+        argument = self.block.insert_arg(kind, len(self.passed))
+        argument.name_hint = value.name_hint
+        self.passed.append(value)
+        return argument
+
+    def pass_no_more(self, position: int) -> None:
+        """Drop an unused argument and its operand."""
+        self.block.erase_arg(self.arguments[position])
+        del self.passed[position]
+
+    def call(self, op: CallKernelOp, name: str, types: Sequence[Attribute]) -> CallKernelOp:
+        """Return the call of this kernel that replaces another call."""
+        call = CallKernelOp(name, [*self.passed, *op.init_values], types, op.init_numbers)
+        call.location = op.location
+        return call
+
+
+def _same_element(
+    builder: KernelBuilder,
+    indices: Sequence[SSAValue],
+    shape: Sequence[int],
+    other: Sequence[int],
+) -> Sequence[SSAValue]:
+    """Return the indices of an element in another shape of a tensor."""
+    if tuple(shape) == tuple(other):
+        return indices
+    return builder.delinearize(builder.linearize(indices, shape), other)
+
+
+def store_through(
+    variant: Variant,
+    number: int,
+    shape: tuple[int, ...],
+    fusion: FusionOp,
+    grid: GridOp,
+    element: SSAValue,
+) -> None:
+    """Replace a result of a kernel by a sink that computes a grid."""
+    old = variant.arguments[len(variant.passed) + number]
+    inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
+    buffers: dict[SSAValue, SSAValue] = {
+        a: variant.pass_also(value) for a, value in inner if a is not element
+    }
+    out = variant.block.insert_arg(buffer_type(fusion.results_[0]), old.index + 1)
+    out.name_hint = old.name_hint
+    builder = KernelBuilder(InsertPoint.at_start(variant.block))
+    sink = builder.insert(SinkOp(TensorType(element_of(old), shape)))
+    sink.result.name_hint = grid.result.name_hint
+    with builder.inside(sink.body.block):
+        indices = _same_element(builder, sink.indices, shape, grid.shape)
+        value = element_at(builder, grid, indices, buffers, {element: sink.value})
+        builder.insert(StoreOp(value, out, indices))
+    located([sink], fusion.location)
+    for use in list(old.uses):
+        store = use.operation
+        assert isinstance(store, memref.StoreOp)
+        new = StoreOp(store.value, sink.result, store.indices)
+        new.location = store.location
+        Rewriter.replace_op(store, new)
+    variant.block.erase_arg(old)
+
+
+def load_through(
+    variant: Variant, old: SSAValue, shape: tuple[int, ...], fusion: FusionOp, grid: GridOp
+) -> None:
+    """Replace an argument of a kernel by a grid."""
+    inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
+    buffers: dict[SSAValue, SSAValue] = {a: variant.pass_also(value) for a, value in inner}
+    builder = KernelBuilder(InsertPoint.at_start(variant.block))
+    view = builder.insert(GridOp(TensorType(element_of(old), shape)))
+    view.result.name_hint = old.name_hint
+    with builder.inside(view.body.block):
+        indices = _same_element(builder, view.indices, shape, grid.shape)
+        builder.insert(YieldOp(element_at(builder, grid, indices, buffers, {})))
+    located([view], fusion.location)
+    for use in list(old.uses):
+        load = use.operation
+        assert isinstance(load, memref.LoadOp | LoadOp)
+        new = LoadOp(view.result, load.indices)
+        new.location = load.location
+        Rewriter.replace_op(load, new)
 
 
 @dataclass

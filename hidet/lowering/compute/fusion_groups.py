@@ -5,7 +5,7 @@ group if all its other producers are in earlier groups. The group graph is there
 construction.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
@@ -13,16 +13,25 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.analysis.grids import has_reduction, is_cheap, is_cheap_again, is_in_order, loads_of
+from hidet.analysis.grids import (
+    Rows,
+    has_reduction,
+    has_windows,
+    is_cheap,
+    is_cheap_again,
+    is_in_order,
+    linear_index,
+    linear_index_of_load,
+    loads_of,
+    row_reduces,
+    rows_of_grid,
+)
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
-from hidet.analysis.linear_index import linear_index, linear_index_of_load
-from hidet.analysis.rows import Rows, has_windows, row_reduces, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import shape_of, size_of
-from hidet.lowering.compute.growth import grows_little
 from hidet.rewriting.inlining import inline_into_loads
 
 MIN_CHECKS = 1 << 16
@@ -174,10 +183,7 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
 def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> bool:
     """Return whether an op is the only consumer of an elementwise group, cheap to fuse into it.
 
-    Args:
-        op: the op.
-        group: the group that would move into the op's group.
-        others: the members of the op's group.
+    The group would move into that of the op, whose members are `others`.
     """
     if group.kind is not Kind.ELEMENTS:
         return False
@@ -249,3 +255,58 @@ def _evaluations(grid: GridOp, group: Group) -> int:
         return inside + len(places)
 
     return prod(grid.shape) * count(grid.body.block)
+
+
+MAX_GROWTH = 4
+"""The most copies of a member of a fusion in its consumers, on average."""
+
+
+def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
+    """Return whether a grid stays small after the members of its group are inlined into it.
+
+    Members that are read in order are inlined once, however many consumers they have; others are
+    inlined once per distinct index, with everything that they read.
+    """
+    sizes = {grid: _size(grid)}
+    whole: dict[GridOp, int] = {}
+
+    def inlined(top: GridOp) -> int:
+        """Return the operations of a grid and of all that is inlined into it."""
+        if top in whole:
+            return whole[top]
+        total, seen, pending = 0, {top}, [top]
+        while pending:
+            reader = pending.pop()
+            sizes[reader] = _size(reader)
+            total += sizes[reader]
+            for member, in_order in _reads(reader, members):
+                if not in_order:
+                    total += inlined(member)
+                elif member not in seen:
+                    seen.add(member)
+                    pending.append(member)
+        whole[top] = total
+        return total
+
+    return inlined(grid) <= MAX_GROWTH * sum(sizes.values())
+
+
+def _size(grid: GridOp) -> int:
+    return sum(1 for _ in grid.walk())
+
+
+def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, bool]]:
+    """Return the members that a grid reads, once per index, and whether the read is in order.
+
+    It is in order if the linear index is the grid's own and the load is unconditional.
+    """
+    forms = IndexForms()
+    block = grid.body.block
+    own = linear_index(forms, grid.indices, grid.shape, block)
+    reads: dict[tuple[object, ...], tuple[GridOp, bool]] = {}
+    for load in loads_of(grid):
+        member = load.source.owner
+        if isinstance(member, GridOp) and member in members:
+            number = linear_index_of_load(forms, load)
+            reads[member, load.parent, number] = (member, load.parent is block and number == own)
+    return list(reads.values())

@@ -10,10 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
-from hidet.analysis.grids import has_reduction, is_in_order
-from hidet.analysis.rows import rows_of_grid
+from hidet.analysis.grids import has_reduction, is_in_order, rows_of_grid
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
@@ -39,7 +37,7 @@ class SplitProduct(RewritePattern):
         parts = best_split(Problem.of(op), self.arch, joins=_is_for_norm(op.result))
         if parts == 1:
             return
-        b = GridBuilder.like(op, InsertPoint.before(op))
+        b = GridBuilder.like(op)
         rank = len(shape_of(op.result))
         product = b.insert(
             MatmulOp(

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import blocks_in
-from hidet.lowering.cuda.expression_rules import operators_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -99,7 +99,7 @@ class _Demotion:
         if _is_empty(otherwise):
             otherwise = Region()
         elif _is_empty(then):
-            builder = KernelBuilder.like(op, InsertPoint.before(op))
+            builder = KernelBuilder.like(op)
             negation = arith.XOrIOp(condition, builder.scalar(1, i1))
             condition = builder.insert(negation).result
             then, otherwise = otherwise, Region()
@@ -129,7 +129,7 @@ class _Demotion:
                 Builder(InsertPoint.before(op)).insert(alloca)
             Rewriter.erase_op(store)
             return variable
-        variable = KernelBuilder.like(op, InsertPoint.before(op)).local_array(result.type, [])
+        variable = KernelBuilder.like(op).local_array(result.type, [])
         variable.name_hint = hint
         self.variables.add(variable)
         return variable
@@ -163,7 +163,7 @@ class _Demotion:
 def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:
     """Replace an op with values by the one without."""
     bare.attributes = op.attributes
-    KernelBuilder.like(op, InsertPoint.before(op)).insert(bare)
+    KernelBuilder.like(op).insert(bare)
     after = KernelBuilder.like(op, InsertPoint.after(bare))
     for result, variable in zip(op.results, variables, strict=True):
         if result.first_use is not None:
@@ -192,3 +192,65 @@ def _is_held(value: SSAValue, variable: SSAValue, block: Block | None) -> bool:
             return False
         block = branch.parent
     return True
+
+
+MAX_CONDITIONAL = 12
+"""The most operators of a branch that is printed as `c ? a : b`."""
+
+# Predicates of `arith.cmpf` without a C++ operator: operands are printed twice.
+_TWICE = frozenset(
+    number for number, name in enumerate(arith.CMPF_COMPARISON_OPERATIONS) if name in ("one", "ueq")
+)
+
+
+def prints_operands_twice(op: Operation) -> bool:
+    """Return whether an op is printed with repeated operands, which then need names."""
+    return isinstance(op, arith.CmpfOp) and op.predicate.value.data in _TWICE
+
+
+def operators_of(op: scf.IfOp) -> int | None:
+    """Return the number of operators of a branch that can be printed as `c ? a : b`, else None.
+
+    Both arms must be trees of arithmetic and loads.
+    """
+    if len(op.results) != 1 or not op.false_region.blocks:
+        return None
+    total = 1
+    for region in op.regions:
+        operators = _operators_of_arm(region.block)
+        if operators is None:
+            return None
+        total += operators
+    return total if total <= MAX_CONDITIONAL else None
+
+
+def _operators_of_arm(arm: Block) -> int | None:
+    """Return the number of operators of an arm, None if it is not an expression."""
+    total = 0
+    for op in arm.ops:
+        if isinstance(op, arith.ConstantOp | scf.YieldOp):
+            continue
+        operators = operators_of(op) if isinstance(op, scf.IfOp) else _operators_of_leaf(op, arm)
+        if operators is None or not op.results[0].has_one_use():
+            return None
+        total += operators
+    return total
+
+
+def _operators_of_leaf(op: Operation, arm: Block) -> int | None:
+    """Return 1 if an op of an arm can be part of an expression, else None."""
+    if not is_arithmetic(op) and not isinstance(op, memref.LoadOp):
+        return None
+    if prints_operands_twice(op) and any(_needs_name(operand, arm) for operand in op.operands):
+        return None
+    return 1
+
+
+def _needs_name(value: SSAValue, arm: Block) -> bool:
+    """Return whether a value that is printed twice is computed inside the arm."""
+    owner = value.owner
+    return (
+        isinstance(owner, Operation)
+        and owner.parent is arm
+        and not isinstance(owner, arith.ConstantOp)
+    )

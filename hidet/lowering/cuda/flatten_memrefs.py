@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.tensor_map import TensorMapOp
+from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.fields import Element, FieldsOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
@@ -108,7 +107,7 @@ def _linear_index(
     offset: int,
 ) -> SSAValue:
     """Return `i * stride + j + offset`, computed before an access."""
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     linear: Index = 0
     for extent, index, stride in zip(shape, indices, strides, strict=True):
         known = 0 if extent == 1 else known_index(index)

@@ -7,14 +7,11 @@ from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
-from hidet.analysis.memory import is_arithmetic
-from hidet.analysis.memory_order import Memory, WritesAfter, reads_of_expression, writes_of
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.instructions import IdOp, ShflOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
+from hidet.dialects.cuda import FloorModOp, IdOp, KernelOp, ShflOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.dialects.walking import blocks_in, parents_of
-from hidet.lowering.cuda.expression_rules import operators_of, prints_operands_twice
+from hidet.lowering.cuda.demote_scf_values import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
     arith.AddfOp: True,

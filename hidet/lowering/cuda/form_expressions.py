@@ -1,16 +1,21 @@
 """The pass `form-expressions`: decides which values fold into expressions, and names the others."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType, UnitAttr, i1
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
-from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.cuda.marks import FORMED
-from hidet.lowering.cuda.declarations import clear_marks, declare_variables, gather_ids, name_values
+from hidet.dialects import cuda
+from hidet.dialects.constants import known_index
+from hidet.dialects.cuda import KernelOp, is_variable
+from hidet.dialects.cuda.marks import DECLARES, DEFERRED, FORMED, UPDATE
+from hidet.dialects.cuda.names import NameScopes, identifier_from
+from hidet.dialects.walking import blocks_in
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
-from hidet.lowering.cuda.rematerialize import Rematerializer
-from hidet.lowering.cuda.single_stores import forward_single_stores
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -63,3 +68,265 @@ class FormExpressionsPass(KernelPass):
         declare_variables(kernel)
         name_values(kernel, folding.folded)
         kernel.attributes[FORMED] = UnitAttr()
+
+
+def forward_single_stores(kernel: KernelOp) -> None:
+    """Replace every variable with a single store, in its own block, by the stored value.
+
+    Loads before the store would be uninitialized, so all loads come after it.
+    """
+    for op in tuple(kernel.body.walk()):
+        if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
+            _forward(op)
+
+
+def _forward(alloca: memref.AllocaOp) -> None:
+    loads: list[memref.LoadOp] = []
+    stores: list[Operation] = []
+    for use in alloca.memref.uses:
+        if isinstance(use.operation, memref.LoadOp):
+            loads.append(use.operation)
+        else:
+            stores.append(use.operation)
+    if len(stores) != 1 or stores[0].parent is not alloca.parent:
+        return
+    (store,) = stores
+    if not isinstance(store, memref.StoreOp):
+        return
+    store.value.name_hint = store.value.name_hint or alloca.memref.name_hint
+    for load in loads:
+        Rewriter.replace_op(load, [], [store.value])
+    for op in (store, alloca):
+        Rewriter.erase_op(op)
+
+
+class Rematerializer:
+    """Clones the cheap values of a kernel, one per use, so that each may fold into its use.
+
+    Folding decides about every clone separately; a value is then inlined at all of its uses or
+    named.
+    """
+
+    def __init__(self, kernel: KernelOp) -> None:
+        self._groups: list[list[Operation]] = []
+        self._originals: dict[SSAValue, SSAValue] = {}
+        for op in tuple(kernel.body.walk()):
+            if _is_cheap(op) and not op.results[0].has_one_use():
+                group = _copy_for_each_use(op)
+                self._groups.append(group)
+                self._originals.update((copy.results[0], op.results[0]) for copy in group)
+
+    def original(self, value: SSAValue) -> SSAValue:
+        """Return the value that a value is a clone of, or itself."""
+        return self._originals.get(value, value)
+
+    def unite(self, folded: set[Operation]) -> None:
+        """Merge the clones of values that do not fold everywhere; drop them from `folded`."""
+        for group in self._groups:
+            used = [op for op in group if op.results[0].first_use is not None]
+            if not folded.issuperset(used):
+                folded.difference_update(used)
+                for copy in used[1:]:
+                    copy.results[0].replace_all_uses_with(used[0].results[0])
+                used = used[:1]
+            for copy in group:
+                if copy not in used:
+                    Rewriter.erase_op(copy)
+
+
+def _copy_for_each_use(op: Operation) -> list[Operation]:
+    """Clone an op for each use but the first."""
+    assert op.parent is not None
+    group = [op]
+    for use in tuple(op.results[0].uses)[1:]:
+        copy = op.clone()
+        op.parent.insert_op_after(copy, group[-1])
+        use.operation.operands[use.index] = copy.results[0]
+        group.append(copy)
+    return group
+
+
+def _is_cheap(op: Operation) -> bool:
+    """Return whether a value is a load of a variable, or a named index times a constant."""
+    match op:
+        case memref.LoadOp():
+            return is_variable(op.memref)
+        case arith.MuliOp():
+            factor = op.rhs.owner
+            is_named = isinstance(op.lhs, BlockArgument) or not op.lhs.has_one_use()
+            return (
+                isinstance(op.result.type, IndexType)
+                and isinstance(factor, arith.ConstantOp)
+                and is_named
+            )
+        case _:
+            return False
+
+
+def clear_marks(kernel: cuda.KernelOp) -> None:
+    """Remove the marks of an earlier run of `form-expressions`."""
+    for op in kernel.body.walk():
+        for mark in (UPDATE, DECLARES, DEFERRED):
+            op.attributes.pop(mark, None)
+
+
+def gather_ids(kernel: cuda.KernelOp) -> None:
+    """Keep one op per thread and block id, at the top of the kernel."""
+    first: dict[tuple[str, cuda.Dimension], cuda.IdOp] = {}
+    for op in list(kernel.body.walk()):
+        if not isinstance(op, cuda.IdOp):
+            continue
+        kept = first.setdefault((op.name, op.dimension.data), op)
+        if kept is op:
+            op.detach()
+        else:
+            Rewriter.replace_op(op, [], [kept.result])
+    block = kernel.body.block
+    for key in sorted(first, reverse=True):
+        if block.first_op is None:
+            block.add_op(first[key])
+        else:
+            block.insert_op_before(first[key], block.first_op)
+
+
+def declare_variables(kernel: cuda.KernelOp) -> None:
+    """Mark the stores that declare variables: the first use of a variable, in its block."""
+    unused: dict[SSAValue, memref.AllocaOp] = {}
+    for op in kernel.body.walk():
+        if isinstance(op, memref.AllocaOp) and cuda.is_variable(op.memref):
+            unused[op.memref] = op
+        for operand in op.operands:
+            alloca = unused.pop(operand, None)
+            if alloca is None or not isinstance(op, memref.StoreOp):
+                continue
+            if op.parent is alloca.parent and UPDATE not in op.attributes:
+                alloca.attributes[DEFERRED] = UnitAttr()
+                op.attributes[DECLARES] = UnitAttr()
+
+
+def name_values(kernel: cuda.KernelOp, folded: AbstractSet[Operation]) -> None:
+    """Give every declared value a unique name, and drop the hints of all others."""
+    scopes = NameScopes()
+    for argument in kernel.arguments:
+        _name(argument, scopes, "arg")
+    _name_block(kernel.body.block, folded, scopes)
+
+
+def _name_block(
+    block: Block,
+    folded: AbstractSet[Operation],
+    scopes: NameScopes,
+    inside: Block | None = None,
+) -> None:
+    """Name the values of a block in a new scope.
+
+    The body of a loop prints `inside` the block that computes its condition.
+    """
+    scopes.enter()
+    ids = [op for op in block.ops if isinstance(op, cuda.IdOp)]
+    for op in ids:
+        _name(op.result, scopes, _name_of_id(op, ids))
+    for op in block.ops:
+        for result in op.results:
+            if op in folded or result.first_use is None:
+                result.name_hint = None
+            elif not isinstance(op, cuda.IdOp):
+                _name(result, scopes, *_names_by_kind(op))
+        if isinstance(op, scf.WhileOp):
+            _name_block(op.before_region.block, folded, scopes, op.after_region.block)
+            continue
+        for inner in blocks_in(op):
+            scopes.enter()
+            for argument in inner.args:
+                _name(argument, scopes, *"ijklmn", "i")
+            _name_block(inner, folded, scopes)
+            scopes.exit()
+    if inside is not None:
+        _name_block(inside, folded, scopes)
+    scopes.exit()
+
+
+def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
+    """Name a value after its hint, or by the first free of some names."""
+    wanted = identifier_from(value.name_hint) if value.name_hint is not None else None
+    nearest = (wanted,) if wanted is not None else map(identifier_from, otherwise)
+    value.name_hint = scopes.fresh(*(name for name in nearest if name is not None))
+
+
+def _name_of_id(op: cuda.IdOp, ids: list[cuda.IdOp]) -> str:
+    """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
+    letter = "t" if isinstance(op, cuda.ThreadIdOp) else "b"
+    alone = (
+        sum(type(other) is type(op) for other in ids) == 1 and op.dimension.data is cuda.Dimension.X
+    )
+    if not isinstance(op, cuda.ThreadIdOp | cuda.BlockIdOp):  # grid_dim, block_dim
+        extent = op.name.partition(".")[2]
+        return extent if alone else f"{extent}_{op.dimension.data.value}"
+    return f"{letter}id" if alone else f"{letter}{op.dimension.data.value}"
+
+
+def _names_by_kind(op: Operation) -> tuple[str, ...]:
+    """Return names for a result without a hint, by its op."""
+    match op:
+        case cuda.DynamicSharedOp():
+            return ("smem",)
+        case cuda.ViewOp():
+            return ("view",)
+        case memref.AllocaOp() if cuda.space_of(op.memref.type) is cuda.Space.SHARED:
+            return ("smem",)
+        case memref.AllocaOp():
+            return (_name_by_target(op) or "buf",)
+        case memref.LoadOp() if op.memref.name_hint is not None:
+            return (f"{op.memref.name_hint}_value",)
+        case cuda.MatrixDescriptorOp():
+            return ("descriptor",)
+        case arith.CmpiOp() | arith.CmpfOp():
+            return ("cond",)
+        case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
+            return ("cond",)
+        case arith.DivSIOp() | arith.RemSIOp() | arith.FloorDivSIOp() | cuda.FloorModOp():
+            name = _name_of_division(op)
+            return ("v",) if name is None else (name, "v")
+        case arith.AddiOp() | arith.SubiOp() | arith.MuliOp() if _is_offset(op.result):
+            return ("offset",)
+        case _:
+            return ("v",)
+
+
+def _is_offset(value: SSAValue) -> bool:
+    """Return whether an index is only used to address arrays."""
+    accesses = memref.LoadOp | memref.StoreOp | cuda.CopyVectorOp | cuda.InstructionOp | cuda.ViewOp
+    return isinstance(value.type, IndexType) and all(
+        isinstance(use.operation, accesses)
+        or (
+            isinstance(use.operation, arith.AddiOp)
+            and use.operation.result.has_one_use()
+            and _is_offset(use.operation.result)
+        )
+        for use in value.uses
+    )
+
+
+def _name_by_target(alloca: memref.AllocaOp) -> str | None:
+    """Return a name for a variable after the array that its value is stored to."""
+    loads = [use.operation for use in alloca.memref.uses]
+    for load in loads:
+        if isinstance(load, memref.LoadOp) and isinstance(
+            store := load.res.get_user_of_unique_use(), memref.StoreOp
+        ):
+            target = store.memref.name_hint
+            return None if target is None or cuda.is_variable(store.memref) else f"{target}_value"
+    return None
+
+
+def _name_of_division(op: Operation) -> str | None:
+    """Return `thread_div16` or `thread_mod16` for a division of a named value."""
+    if not isinstance(op, arith.DivSIOp | arith.RemSIOp | arith.FloorDivSIOp | cuda.FloorModOp):
+        return None
+    number, dividend = known_index(op.rhs), op.lhs.name_hint
+    if dividend is None and isinstance(op.lhs.owner, Operation):
+        dividend = _name_of_division(op.lhs.owner)
+    word = "div" if isinstance(op, arith.DivSIOp | arith.FloorDivSIOp) else "mod"
+    return (
+        None if dividend is None or number is None or number < 0 else f"{dividend}_{word}{number}"
+    )

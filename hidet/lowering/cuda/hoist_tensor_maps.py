@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.cuda.marks import MAP
-from hidet.dialects.cuda.tensor_map import TensorMapOp
 from hidet.dialects.locations import source_line
 from hidet.errors import LegalityError
 from hidet.rewriting.kernel_pass import KernelPass

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Use
 
-from hidet.dialects.cuda.kernel import READONLY, KernelOp
-from hidet.dialects.cuda.tensor_map import TensorMapType
+from hidet.dialects.cuda import READONLY, KernelOp, TensorMapType
 from hidet.dialects.effects import effects_of, writes_of
 from hidet.rewriting.kernel_pass import KernelPass
 

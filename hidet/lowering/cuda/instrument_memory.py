@@ -18,8 +18,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp
-from hidet.dialects.task.layout import known_map_of
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, known_map_of
 from hidet.legality.workers import without_thread_index
 from hidet.lowering.task.groups import thread_index
 from hidet.rewriting.builder import KernelBuilder
@@ -97,7 +96,7 @@ def _instrument(op: Operation) -> None:
         op.detach()  # proven by `simplify-index`
         op.erase()
         return
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     for access in _accesses_of(op):
         _insert_checks(builder, access)
 
@@ -240,7 +239,7 @@ def _insert_owner_check(
     digits = [digit for digit in tasks.spatial_digits if digit.weight % group == 0]
     if not digits:
         return
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     thread = thread_index(builder, kernel)
     conditions = [
         builder.equal(

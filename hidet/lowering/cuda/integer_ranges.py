@@ -9,8 +9,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import FloorModOp, KernelOp
 from hidet.dialects.cuda.marks import SAFE
 from hidet.rewriting.builder import integer_type
 from hidet.rewriting.kernel_pass import KernelPass

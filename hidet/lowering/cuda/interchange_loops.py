@@ -13,8 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.cuda.vector_accesses import VectorLoop
@@ -183,9 +182,7 @@ def _is_store_to(op: Operation, totals: Sequence[memref.AllocaOp]) -> bool:
 def _is_nest(loop: scf.ForOp, varying: AbstractSet[Operation | Block]) -> bool:
     """Return whether loops are perfectly nested up to arithmetic, with uniform bounds.
 
-    Args:
-        loop: the outermost loop.
-        varying: the ops and blocks that define values which differ between elements.
+    What the `varying` ops and blocks define differs between elements.
     """
     if loop.iter_args or any(each.owner in varying for each in (loop.lb, loop.ub, loop.step)):
         return False
@@ -233,7 +230,7 @@ def _dependent(value: SSAValue) -> set[Operation]:
 
 def _index(op: memref.LoadOp | memref.StoreOp, variable: SSAValue) -> None:
     """Make a load or store of a variable one of its array element."""
-    builder = KernelBuilder.like(op, InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     if isinstance(op, memref.LoadOp):
         op.res.replace_all_uses_with(builder.load(op.memref, [variable]))
     else:

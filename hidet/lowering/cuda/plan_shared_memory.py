@@ -7,10 +7,8 @@ from xdsl.dialects import memref
 from xdsl.rewriter import Rewriter
 
 from hidet.arch.limits import STATIC_SHARED_BYTES
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import DynamicSharedOp, KernelOp, Space, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
-from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.shaped import bytes_of
 from hidet.rewriting.kernel_pass import KernelPass
 

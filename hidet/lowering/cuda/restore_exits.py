@@ -11,13 +11,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.constants import known_condition
-from hidet.dialects.cuda.attributes import LeaveKind, Space, is_variable, space_of
-from hidet.dialects.cuda.control import LeaveOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, LeaveKind, LeaveOp, Space, is_variable, space_of
 from hidet.dialects.walking import parents_of
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.kernel_pass import KernelPass
-from hidet.rewriting.regions import inline_region
 
 Loop = scf.ForOp | scf.WhileOp
 
@@ -116,11 +114,7 @@ class Flag:
                 return
 
     def _exit_idle_loops(self, left: set[Loop]) -> bool:
-        """Break from the loops that would continue without effect, at the end of an iteration.
-
-        Returns:
-            Whether there is one.
-        """
+        """Break at the end of an iteration from loops that would go on without effect, if any."""
         around = dict.fromkeys(parent for store in self.stores for parent in parents_of(store))
         idle = [
             loop

@@ -1,11 +1,12 @@
 """The pass `simplify-index`: canonicalizes index arithmetic by its linear forms."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
 
@@ -13,12 +14,20 @@ from hidet.analysis.form_rules import FORM_RULES, IdVariable, is_proven
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
-from hidet.dialects.constants import known_condition
-from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.checks import CheckedIndexOp
-from hidet.lowering.cuda.hoisting import hoist_checks, hoist_index_arithmetic
+from hidet.dialects.constants import known_condition, known_index
+from hidet.dialects.cuda import (
+    BlockDimOp,
+    BlockIdOp,
+    CheckedIndexOp,
+    FaultCheckOp,
+    FloorModOp,
+    GridDimOp,
+    KernelOp,
+    ThreadIdOp,
+)
+from hidet.dialects.walking import blocks_in
 from hidet.rewriting.dead_code import drop_dead_code
-from hidet.rewriting.regions import inline_region
+from hidet.rewriting.inlining import inline_region
 
 
 @dataclass(frozen=True)
@@ -157,12 +166,11 @@ class _Simplifier:
         op_type = self._materializer.expression(form, self._forms.algebra(block))[0]
         if op_type is type(op):
             return result
-        lhs, rhs = op.operands
-        new = op_type(lhs, rhs)
-        new.location, new.result.name_hint = op.location, result.name_hint
+        new = op_type.create(operands=op.operands, result_types=[result.type])
+        new.location, new.results[0].name_hint = op.location, result.name_hint
         block.insert_op_before(new, op)
-        result.replace_all_uses_with(new.result)
-        return new.result
+        result.replace_all_uses_with(new.results[0])
+        return new.results[0]
 
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
         """Replace the index operands of an op by materialized ones."""
@@ -231,3 +239,95 @@ def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | IntegerAttr |
 def _boolean(value: bool | None) -> IntegerAttr | None:
     """Return a constant of type i1; None where it is not known."""
     return None if value is None else IntegerAttr(int(value), i1)
+
+
+_DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, FloorModOp})
+_HOISTED = _DIVISIONS | {
+    *(arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp),
+    *(arith.AndIOp, arith.OrIOp, arith.XOrIOp),
+    *(BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp),
+}
+
+
+def hoist_index_arithmetic(op: Operation) -> None:
+    """Hoist loop-invariant index arithmetic out of loops.
+
+    It is also hoisted out of branches, since it is cheap and speculatable. Divisions are hoisted if
+    the divisor is a positive constant.
+    """
+    for loop in _loops(op):
+        _hoist(loop.body.block, loop, set(), _is_index_arithmetic, from_branches=True)
+
+
+def hoist_checks(op: Operation) -> None:
+    """Hoist checks, with the loads of the checked values, out of loops.
+
+    The index of the lookup is then loop-invariant, so `vectorize` can load vectors. The loop must
+    have an iteration; checks in branches stay. Only read-only kernel arguments are loaded.
+    """
+    for loop in _loops(op):
+        if _is_run(loop):
+            needed = _needed_by_checks(loop.body.block)
+            _hoist(loop.body.block, loop, set(), needed.__contains__, from_branches=False)
+
+
+def _loops(op: Operation) -> Iterator[scf.ForOp]:
+    """Yield the loops in an op, inner ones first."""
+    ops = list(op.walk(region_first=True))
+    return (each for each in ops if isinstance(each, scf.ForOp) and each is not op)
+
+
+def _hoist(
+    block: Block,
+    loop: scf.ForOp,
+    inside: set[SSAValue],
+    may_move: Callable[[Operation], bool],
+    *,
+    from_branches: bool,
+) -> None:
+    """Hoist ops out of a block of a loop; `inside` are the values defined in the loop."""
+    inside.update(block.args)
+    for op in tuple(block.ops):
+        if may_move(op) and inside.isdisjoint(op.operands):
+            op.detach()
+            assert loop.parent is not None
+            loop.parent.insert_op_before(op, loop)
+            continue
+        inside.update(op.results)
+        if from_branches and isinstance(op, scf.IfOp):
+            for branch in blocks_in(op):
+                _hoist(branch, loop, inside, may_move, from_branches=True)
+
+
+def _is_index_arithmetic(op: Operation) -> bool:
+    """Return whether an op is speculatable index arithmetic."""
+    if type(op) not in _HOISTED or not isinstance(op.results[0].type, IndexType):
+        return False
+    return type(op) not in _DIVISIONS or (known_index(op.operands[1]) or 0) > 0
+
+
+def _needed_by_checks(block: Block) -> set[Operation]:
+    """Return the checks of a block and the ops that can be hoisted along with them."""
+    found = set[Operation]()
+    for op in reversed(block.ops):
+        is_source = isinstance(op, arith.IndexCastOp) or _reads_input(op)
+        if isinstance(op, FaultCheckOp) or (
+            is_source and any(use.operation in found for use in op.results[0].uses)
+        ):
+            found.add(op)
+    return found
+
+
+def _reads_input(op: Operation) -> bool:
+    """Return whether an op loads from a read-only kernel argument."""
+    if not isinstance(op, memref.LoadOp) or not isinstance(op.memref, BlockArgument):
+        return False
+    if not isinstance(op.memref.block.parent_op(), KernelOp):
+        return False
+    return all(isinstance(use.operation, memref.LoadOp) for use in op.memref.uses)
+
+
+def _is_run(loop: scf.ForOp) -> bool:
+    """Return whether the bounds of a loop are constants with at least one iteration."""
+    start, stop = (known_index(bound) for bound in (loop.lb, loop.ub))
+    return start is not None and stop is not None and start < stop

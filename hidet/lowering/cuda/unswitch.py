@@ -15,16 +15,14 @@ from hidet.analysis.conditions import predicate_of
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
-from hidet.rewriting.regions import inline_region
+from hidet.rewriting.inlining import inline_region
 
 
 def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:
     """Move the first branch with a uniform condition out of a loop.
 
-    The loop counts from 0 by 1. Forms of values in the loop are invalidated.
-
-    Returns:
-        The new loops, one per arm that does something; None if no branch could be moved.
+    The loop counts from 0 by 1. Forms of values in the loop are invalidated. Return the new loops,
+    one per arm that does something; None if no branch could be moved.
     """
     for op in loop.body.block.ops:
         if isinstance(op, scf.IfOp):

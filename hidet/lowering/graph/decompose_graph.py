@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod, sqrt
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f16, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -23,11 +22,12 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
-from hidet.lowering.graph.rules import Rule, apply_rules
+from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
+from hidet.rewriting.locations import LocatedBuilder
 
 
-class GraphBuilder(Builder):
+class GraphBuilder(LocatedBuilder):
     """Builds ops of the graph dialect."""
 
     def emit(self, op: graph.GraphOp) -> SSAValue:

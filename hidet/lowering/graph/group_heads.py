@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.locations import location_setter
+from hidet.rewriting.locations import LocatedBuilder
 
 
 class GroupHeads(RewritePattern):
@@ -32,8 +30,7 @@ class GroupHeads(RewritePattern):
         if key is None or value is None or shape_of(key)[:-2] != shape_of(value)[:-2]:
             return
         groups = shape_of(key)[-4]
-        b = Builder(InsertPoint.before(op))
-        b.operation_insertion_handler.append(location_setter(op.location))
+        b = LocatedBuilder.like(op)
         grouped = graph.ScaledDotProductAttentionOp(
             _by_group(b, op.query, groups),
             key,
@@ -61,7 +58,7 @@ def _before_repetition(x: SSAValue) -> SSAValue | None:
     return merged.x.owner.x if is_repetition and is_merged else None
 
 
-def _by_group(b: Builder, x: SSAValue, groups: int) -> SSAValue:
+def _by_group(b: LocatedBuilder, x: SSAValue, groups: int) -> SSAValue:
     """Return a tensor [.., G * R or 1, L, E] with a dimension of groups, G or 1."""
     if len(shape_of(x)) < 3:
         return x

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
 from hidet.dialects import graph
 from hidet.dialects.compute import GridOp
@@ -22,27 +21,23 @@ from hidet.lowering.graph.compute_rules import (
     checked_integers,
     contraction,
     creation,
-    elementwise,
     normalization,
     pooling,
-    random,
     reduction,
-    scatter,
+    scalars,
     shape,
 )
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
-from hidet.lowering.graph.rules import Rule, apply_rules
+from hidet.lowering.single_walk import Rule, apply_rules
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    **elementwise.RULES,
+    **scalars.RULES,
     **checked_integers.RULES,
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
     **normalization.RULES,
     **pooling.RULES,
-    **random.RULES,
-    **scatter.RULES,
     **contraction.RULES,
 }
 """The lowering rule of each operator."""
@@ -77,7 +72,7 @@ def copy_inits(op: graph.CallKernelOp, writable: Collection[SSAValue]) -> None:
 
     The call may overwrite the `writable` arguments of the function.
     """
-    builder = GridBuilder.like(op, InsertPoint.before(op))
+    builder = GridBuilder.like(op)
     first = len(op.arguments) - len(op.init_numbers)
     for number, value in enumerate(op.init_values, first):
         is_result = isinstance(value.owner, GridOp | graph.AnchorOp | graph.CallKernelOp)

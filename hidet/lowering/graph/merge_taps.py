@@ -3,19 +3,17 @@
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.shaped import bytes_of
 from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.locations import location_setter
+from hidet.rewriting.locations import LocatedBuilder
 
 CHANNELS = 4
 """The channels of a pixel, to which fewer are padded."""
@@ -41,8 +39,7 @@ class MergeTaps(RewritePattern):
             return
         if step * CHANNELS * element % VECTOR_BYTES or element * CHANNELS >= VECTOR_BYTES:
             return
-        b = Builder(InsertPoint.before(op))
-        b.operation_insertion_handler.append(location_setter(op.location))
+        b = LocatedBuilder.like(op)
         taps = width + width % 2  # whole vectors
         convolution = graph.Conv2dOp(
             _windows(b, op, taps),
@@ -56,7 +53,7 @@ class MergeTaps(RewritePattern):
         rewriter.replace(op, convolution)
 
 
-def _windows(b: Builder, op: graph.Conv2dOp, taps: int) -> SSAValue:
+def _windows(b: LocatedBuilder, op: graph.Conv2dOp, taps: int) -> SSAValue:
     """Return the images of the windows of each row."""
     images, channels, *sizes = shape_of(op.x)
     *_, height, width = shape_of(op.result)
@@ -76,7 +73,7 @@ def _windows(b: Builder, op: graph.Conv2dOp, taps: int) -> SSAValue:
     return b.insert(graph.AsStridedOp(flat, shape, strides)).result
 
 
-def _filters(b: Builder, weight: SSAValue, taps: int) -> SSAValue:
+def _filters(b: LocatedBuilder, weight: SSAValue, taps: int) -> SSAValue:
     """Return filters whose channels are those of all taps of a row."""
     filters, channels, height, width = shape_of(weight)
     high = [0, CHANNELS - channels, 0, taps - width]

@@ -5,19 +5,17 @@ from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
-from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f16, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.locations import location_setter
+from hidet.rewriting.locations import LocatedBuilder
 
 Mask: TypeAlias = tuple[SSAValue, bool]
 """An additive mask, or a boolean one that keeps scores or, if the flag is set, hides them."""
@@ -46,8 +44,7 @@ class RaiseAttention(RewritePattern):
         elements = {element_type(each) for each in (scores.product.lhs, op.rhs, op.result)}
         if elements not in ({f16}, {bf16}):
             return
-        b = Builder(InsertPoint.before(op))
-        b.operation_insertion_handler.append(location_setter(op.location))
+        b = LocatedBuilder.like(op)
         key = _transposed(b, scores.product.rhs)
         mask, hides = scores.mask or (None, False)
         if mask is not None and hides:
@@ -129,7 +126,7 @@ def _number(value: SSAValue) -> float | None:
     return float(op.value.value.data) if isinstance(op, graph.FillOp) else None
 
 
-def _transposed(b: Builder, matrix: SSAValue) -> SSAValue:
+def _transposed(b: LocatedBuilder, matrix: SSAValue) -> SSAValue:
     """Return transposed matrices, or the operand if they are already a transposed view."""
     *batch, rows, columns = range(len(shape_of(matrix)))
     swapped = [*batch, columns, rows]

@@ -10,25 +10,17 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.dialects.host_functions import updates_of
 from hidet.lowering.graph.decompose_graph import GraphBuilder
-from hidet.rewriting.locations import location_setter
 
 
 @dataclass(frozen=True)
 class Range:
-    """A range of a tensor along one axis.
-
-    Attributes:
-        whole: the tensor.
-        axis: the axis.
-        start: the start of the range.
-        size: its extent.
-    """
+    """A range of a tensor along one axis."""
 
     whole: SSAValue
     axis: int
@@ -94,7 +86,7 @@ def as_write(op: graph.ConcatOp) -> graph.ScatterOp | None:
     place, source = found
     if isinstance(inner.owner, graph.ScatterOp) and _writes_to(inner.owner, place):
         return _write_through(inner.owner, place, op)
-    b = _builder_at(op)
+    b = GraphBuilder.like(op)
     shape = [place.leading, place.size]
     stride = shape_of(place.whole)[place.axis]
     ranges = [
@@ -128,7 +120,7 @@ def _writes_to(inner: graph.ScatterOp, place: Range) -> bool:
 
 def _write_through(inner: graph.ScatterOp, place: Range, outer: graph.ConcatOp) -> graph.ScatterOp:
     """Make a scatter to a range of a tensor one to the tensor."""
-    b = _builder_at(inner)
+    b = GraphBuilder.like(inner)
     rows = place.width // shape_of(inner.source)[1]  # rows per position along the axis
     block, stride = place.size * rows, shape_of(place.whole)[place.axis] * rows
     ids = b.cast(inner.ids, i64)
@@ -147,12 +139,6 @@ def _write_through(inner: graph.ScatterOp, place: Range, outer: graph.ConcatOp) 
     _replace(inner, b.reshape(part, shape_of(inner.result)))
     _replace(outer, write.result)
     return write
-
-
-def _builder_at(op: graph.GraphOp) -> GraphBuilder:
-    builder = GraphBuilder(InsertPoint.before(op))
-    builder.operation_insertion_handler.append(location_setter(op.location))
-    return builder
 
 
 def _replace(op: graph.GraphOp, value: SSAValue) -> None:

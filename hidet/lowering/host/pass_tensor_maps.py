@@ -10,10 +10,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernels_of
-from hidet.dialects.cuda.host import LaunchOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, LaunchOp, TensorMapOp, TensorMapType
 from hidet.dialects.cuda.marks import LAUNCH_ARGUMENTS, MAP
-from hidet.dialects.cuda.tensor_map import TensorMapOp, TensorMapType
 
 
 @dataclass(frozen=True)

@@ -2,31 +2,19 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
-from typing import cast
 
 from typing_extensions import override
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    FunctionType,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-    ModuleOp,
-    TensorType,
-    i64,
-)
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.memref import CopyOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.attributes import BufferKind
-from hidet.dialects.cuda.host import BufferOp, LaunchOp
+from hidet.dialects.cuda import BufferKind, BufferOp, LaunchOp
 from hidet.dialects.graph.creation import ConstantOp
 from hidet.dialects.host_functions import (
     ARENA_BYTES,
@@ -37,7 +25,7 @@ from hidet.dialects.host_functions import (
     prepared_name,
     updates_of,
 )
-from hidet.lowering.host.arena import Lifetime, align, place
+from hidet.dialects.shaped import buffer_type, bytes_of, element_of, size_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +50,7 @@ class PlanMemoryPass(ModulePass):
     argument itself, or copied there at the end if a launch still reads the old content.
 
     An arena buffer is live from the launch that writes it to the last launch that reads it,
-    inclusive, so no kernel overwrites its inputs; `arena.place` shares memory within that
+    inclusive, so no kernel overwrites its inputs; `place` shares memory within that
     constraint.
 
     The functions carry `outputs`, the number of outputs among their arguments, `arena_bytes` and
@@ -113,7 +101,7 @@ class _Function:
         operations = list(self.block.ops)
         self._check(operations)
         for argument in list(self.block.args):
-            buffer = Rewriter.replace_value_with_new_type(argument, _memref(argument.type))
+            buffer = Rewriter.replace_value_with_new_type(argument, buffer_type(argument))
             self.buffers[buffer] = buffer
         launches = [op for op in operations if isinstance(op, LaunchOp)]
         homes = _find_homes(launches)
@@ -169,16 +157,16 @@ class _Function:
                 assert buffer.offset is not None
                 self.prepared.places[name] = buffer.offset.value.data
                 continue
-            memref = _memref(value.type)
-            offset = self.prepared.size if _size(memref) else 0
+            memref, size = buffer_type(value), _bytes_of(value)
+            offset = self.prepared.size if size else 0
             self.prepared.places[name] = offset
-            self.prepared.size += align(_size(memref))
+            self.prepared.size += align(size)
             buffer = BufferOp(BufferKind.PREPARED, memref, offset=offset)
             self._insert(buffer, before=launches[0], named=value)
 
     def _place_constant(self, op: ConstantOp) -> None:
         """Create the buffer of a weight, or of a result of `@prepare`."""
-        memref = _memref(op.result.type)
+        memref = buffer_type(op.result)
         place = self.prepared.places.get(op.key.data, op.key.data)
         if isinstance(place, int):
             buffer = BufferOp(BufferKind.PREPARED, memref, offset=place)
@@ -193,11 +181,7 @@ class _Function:
         homes: Mapping[SSAValue, SSAValue],
         end: Operation,
     ) -> dict[SSAValue, SSAValue]:
-        """Bind new contents of arguments to the arguments' buffers.
-
-        Returns:
-            The argument of each new content that must be copied at the end.
-        """
+        """Bind new contents of arguments to their buffers; return those to copy at the end."""
         copied: dict[SSAValue, SSAValue] = {}
         first_write: dict[SSAValue, int] = {}
         last_read: dict[SSAValue, int] = {}
@@ -237,7 +221,7 @@ class _Function:
         """Add an argument for each output, written by a launch or filled by a copy."""
         for position, value in enumerate(returned):
             is_bound = value in self.buffers
-            memref = self.buffers[value].type if is_bound else _memref(value.type)
+            memref = self.buffers[value].type if is_bound else buffer_type(value)
             output = self.block.insert_arg(memref, len(self.block.args))
             output.name_hint = f"out{position}"
             if is_bound:
@@ -264,15 +248,10 @@ class _Function:
                 last_use[homes.get(value, value)] = step
         last_use |= dict.fromkeys(copied, len(launches))
         values = [(step, v) for v, step in first_step.items() if v not in self.buffers]
-        memrefs = [_memref(value.type) for _, value in values]
-        offsets, self.arena_bytes = place(
-            [
-                Lifetime(step, last_use[value], _size(memref))
-                for (step, value), memref in zip(values, memrefs, strict=True)
-            ]
-        )
-        for (step, value), memref, offset in zip(values, memrefs, offsets, strict=True):
-            buffer = BufferOp(BufferKind.ARENA, memref, offset=offset)
+        lifetimes = [Lifetime(step, last_use[v], _bytes_of(v)) for step, v in values]
+        offsets, self.arena_bytes = place(lifetimes)
+        for (step, value), offset in zip(values, offsets, strict=True):
+            buffer = BufferOp(BufferKind.ARENA, buffer_type(value), offset=offset)
             self._insert(buffer, before=launches[step], named=value)
 
     def _insert(self, op: Operation, *, before: Operation, named: SSAValue | None = None) -> None:
@@ -304,16 +283,74 @@ def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
     return homes
 
 
-def _memref(tensor: Attribute) -> MemRefType[Attribute]:
-    if not isinstance(tensor, TensorType):
-        raise VerifyException(f"a host function works on tensors before plan-memory, not {tensor}")
-    shaped = cast("TensorType[Attribute]", tensor)
-    return MemRefType(shaped.element_type, shaped.get_shape())
+def _bytes_of(tensor: SSAValue) -> int:
+    """Return the bytes of a contiguous buffer; i1 takes a byte."""
+    return size_of(tensor) * bytes_of(element_of(tensor))
 
 
-def _size(memref: MemRefType[Attribute]) -> int:
-    """Return the bytes of a contiguous memref; i1 takes a byte."""
-    element = memref.element_type
-    if not isinstance(element, IntegerType | AnyFloat):
-        raise VerifyException(f"a tensor has elements of type {element}, whose size is unknown")
-    return prod(memref.get_shape()) * element.size
+# The arena: offsets of buffers with known lifetimes.
+
+ALIGNMENT = 256
+"""The alignment of offsets in bytes, that of CUDA's allocations."""
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """A buffer of `size` bytes that is live from step `first` to step `last`, inclusive."""
+
+    first: int
+    last: int
+    size: int
+
+
+def align(size: int) -> int:
+    """Round a size up to the alignment."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def place(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:
+    """Return offsets such that buffers live at the same step do not overlap, and the arena's size.
+
+    Buffers are placed by decreasing size, each at the lowest offset that is free during its
+    lifetime. Apart from sorting, the work is proportional to the number of overlapping pairs. Empty
+    buffers are at offset 0.
+    """
+    overlaps = _overlaps(lifetimes)
+    offsets: list[int | None] = [None] * len(lifetimes)
+    total = 0
+    by_size = sorted(range(len(lifetimes)), key=lambda i: (-lifetimes[i].size, lifetimes[i].first))
+    for index in by_size:
+        size = align(lifetimes[index].size)
+        taken = sorted(
+            (offset, offset + align(lifetimes[other].size))
+            for other in overlaps[index]
+            if (offset := offsets[other]) is not None
+        )
+        offsets[index] = offset = _first_gap(taken, size)
+        total = max(total, offset + size)
+    return [offset or 0 for offset in offsets], total
+
+
+def _overlaps(lifetimes: Sequence[Lifetime]) -> list[list[int]]:
+    """Return for each buffer those with an overlapping lifetime, by a sweep over the steps."""
+    overlaps: list[list[int]] = [[] for _ in lifetimes]
+    live: list[int] = []
+    for index in sorted(range(len(lifetimes)), key=lambda i: lifetimes[i].first):
+        if not lifetimes[index].size:
+            continue
+        live = [other for other in live if lifetimes[other].last >= lifetimes[index].first]
+        for other in live:
+            overlaps[index].append(other)
+            overlaps[other].append(index)
+        live.append(index)
+    return overlaps
+
+
+def _first_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
+    """Return the lowest offset with `size` free bytes, given sorted occupied ranges."""
+    position = 0
+    for start, stop in taken:
+        if size and position + size <= start:
+            break
+        position = max(position, stop)
+    return position if size else 0

@@ -30,8 +30,7 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import WgmmaWaitOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import Space, WgmmaWaitOp, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp
 from hidet.lowering.task.lower_wgmma import fence_accumulator

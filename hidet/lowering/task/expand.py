@@ -1,10 +1,6 @@
 """Expansion of tile copies to loops, for `inline-compute` (views) and `lower-task`."""
 
-from collections.abc import Sequence
-
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
-from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import LoadOp, StoreOp
@@ -12,7 +8,7 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
 from hidet.dialects.task.marks import ASYNC
 from hidet.mapping import TaskMap
-from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.builder import KernelBuilder
 
 
 def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> ForeachOp:
@@ -38,37 +34,18 @@ def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> Fore
             builder.index(builder.add(offset, index))
             for offset, index in zip(offsets[lead:], element, strict=True)
         ]
-        inside = _inside(builder, place, extents, lead)
+        # Leading dimensions are always in bounds.
+        bounds = zip(place[lead:], extents[lead:], strict=True)
+        inside = builder.all_of([builder.less(index, extent) for index, extent in bounds])
         if reads:
-            value = _guarded_load(builder, inside, other, place)
+            value = builder.choose(
+                inside,
+                lambda: builder.insert(LoadOp(other, place)).result,
+                lambda: builder.scalar(0, element_of(other)),
+            )
             builder.store(value, op.target, [*op.tile_offsets, *element])
         else:
             with builder.when(inside):
                 value = builder.load(op.source, [*op.tile_offsets, *element])
                 builder.insert(StoreOp(value, other, place))
     return foreach
-
-
-def _inside(
-    builder: KernelBuilder, place: Sequence[SSAValue], extents: Sequence[Index], lead: int
-) -> SSAValue:
-    """Return whether an index is in bounds; leading dimensions always are."""
-    return builder.all_of(
-        [
-            builder.less(index, extent)
-            for index, extent in zip(place[lead:], extents[lead:], strict=True)
-        ]
-    )
-
-
-def _guarded_load(
-    builder: KernelBuilder, inside: SSAValue, source: SSAValue, place: Sequence[SSAValue]
-) -> SSAValue:
-    """Load an element, zero out of bounds."""
-    kind = element_of(source)
-    then, otherwise = Block(), Block()
-    with builder.inside(then):
-        builder.insert(scf.YieldOp(builder.insert(LoadOp(source, place)).result))
-    with builder.inside(otherwise):
-        builder.insert(scf.YieldOp(builder.scalar(0, kind)))
-    return builder.insert(scf.IfOp(inside, [kind], Region(then), Region(otherwise))).results[0]

@@ -19,10 +19,16 @@ from hidet.errors import ScheduleError
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
+def workers_of(op: Operation) -> int:
+    """Return the threads of the group that an op belongs to, or of the block."""
+    group = group_around(op)
+    return kernel_of(op).threads if group is None else len(group.threads)
+
+
 def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
     """Insert a barrier of all threads that execute an op: those of the block or of its group."""
     group = group_around(at)
-    if group is None or len(group.threads) == kernel_of(at).threads:
+    if group is None or workers_of(at) == kernel_of(at).threads:
         builder.insert(SyncThreadsOp())
         return
     number = builder.insert(ConstantOp(IntegerAttr(_barrier_of(group), i32))).result

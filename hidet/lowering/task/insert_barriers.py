@@ -11,7 +11,6 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.analysis.kernels import kernel_of
 from hidet.analysis.memory import root_of
 from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -20,9 +19,8 @@ from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.effects import reads_of, writes_of
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
-from hidet.dialects.task.group import group_around
 from hidet.dialects.task.marks import RING
-from hidet.lowering.task.groups import insert_barrier
+from hidet.lowering.task.groups import insert_barrier, workers_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -224,9 +222,7 @@ class _Barriers:
         """Return whether an op synchronizes all threads that execute it."""
         if not isinstance(op, BarrierSyncOp):
             return op.has_trait(BlockBarrier)
-        group = group_around(op)
-        threads = kernel_of(op).threads if group is None else len(group.threads)
-        return op.count.value.data == threads
+        return op.count.value.data == workers_of(op)
 
     @staticmethod
     def _wait(op: Operation, later: Pending, pending: Pending) -> None:

@@ -11,13 +11,10 @@ from xdsl.rewriter import InsertPoint
 from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import MmaInstruction
 from hidet.arch.limits import WARP
-from hidet.dialects.cuda.arithmetic import RoundTf32Op
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.tensor_core import LdmatrixOp, MmaSyncOp
+from hidet.dialects.cuda import LdmatrixOp, MmaSyncOp, RoundTf32Op, Space, space_of
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of, memref_type
-from hidet.dialects.task import MatmulOp
-from hidet.dialects.task.layout import map_of, shared_layout_of
+from hidet.dialects.task import MatmulOp, map_of, shared_layout_of
 from hidet.errors import ScheduleError
 from hidet.mapping import TaskMap
 from hidet.rewriting.builder import Index, KernelBuilder

@@ -1,40 +1,110 @@
 """The pass `lower-task`: lowers block-level task ops to per-thread code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
-from hidet.dialects.cuda import ShflOp
-from hidet.dialects.cuda.attributes import ShuffleKind, Space, space_of
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, ShflOp, ShuffleKind, Space, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
-from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.shaped import element_of, is_memref
+from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
-from hidet.dialects.task.group import group_around
-from hidet.dialects.task.layout import map_of
+from hidet.dialects.task.layout import SharedLayoutAttr, map_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
-from hidet.lowering.task.groups import insert_barrier, thread_index
+from hidet.lowering.task.groups import insert_barrier, thread_index, workers_of
 from hidet.lowering.task.lower_mma import lower_mma
-from hidet.lowering.task.lower_shared import LowerSharedTile, replace_tile
 from hidet.lowering.task.lower_wgmma import lower_wgmma
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
+
+SEGMENT = 16
+"""The bytes of a swizzle segment."""
+
+LINE = 128
+"""The bytes of all shared memory banks."""
+
+
+class LowerSharedTile(RewritePattern):
+    """A shared tile with a layout becomes a plain array, in panels if it is swizzled."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
+        tile, kind = op.memref, memref_type(op.memref)
+        if not isinstance(kind.layout, SharedLayoutAttr):
+            return
+        builder = KernelBuilder(InsertPoint.before(op))
+        array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
+        replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
+        rewriter.erase(op)
+
+
+def replace_tile(
+    op: memref.AllocaOp,
+    array: SSAValue,
+    place: Callable[[KernelBuilder, Sequence[SSAValue]], Sequence[Index]],
+) -> None:
+    """Replace a tile by an array in all accesses.
+
+    `place` returns the array indices of a tile element.
+    """
+    tile = op.memref
+    array.name_hint = tile.name_hint
+    if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
+        array.owner.alignment = op.alignment
+    for access in list(dict.fromkeys(use.operation for use in tile.uses)):
+        builder = KernelBuilder.like(access)
+        match access:
+            case memref.LoadOp():
+                loaded = builder.load(array, place(builder, access.indices))
+                access.res.replace_all_uses_with(loaded)
+                Rewriter.erase_op(access)
+            case memref.StoreOp():
+                builder.store(access.value, array, place(builder, access.indices))
+                Rewriter.erase_op(access)
+            case InstructionOp():
+                name = access.field_of(tile)
+                indices = map(builder.index, place(builder, access.element(name).indices))
+                access.move(name, Element(array, list(indices)))
+            case _:
+                space = space_of(tile.type).value
+                raise ScheduleError(f"{access.name} cannot take a {space} tile after lower-task")
+
+
+def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]) -> list[Index]:
+    """Return the array indices of an element of a shared tile with a layout.
+
+    Of the n rows that start at the same bank, row r has its segments permuted by XOR with r % n, so
+    that no two rows have the same segment in the same bank.
+    """
+    layout = cast("SharedLayoutAttr", memref_type(tile).layout).data
+    *lead, row, column = indices
+    pitch, run = (row, column) if layout.contiguous else (column, row)
+    if not layout.swizzle:
+        return [*lead, pitch, run]
+    span, size = layout.span(element_of(tile)), SEGMENT // bytes_of(element_of(tile))
+    panel, inner = builder.div(run, span), builder.mod(run, span)
+    segment, rest = builder.div(inner, size), builder.mod(inner, size)
+    turn = builder.mod(builder.div(pitch, LINE // layout.swizzle), layout.swizzle // SEGMENT)
+    moved = builder.add(builder.mul(builder.xor(segment, turn), size), rest)
+    panels = [panel] if shape_of(tile)[layout.contiguous - 2] > span else []
+    return [*lead, *panels, pitch, moved]
+
 
 MAX_UNROLLED = 64
 """Loops over the tasks of a thread are unrolled up to this many iterations."""
@@ -80,10 +150,7 @@ class LowerForeach(RewritePattern):
                 for index, bound, extent in zip(indices, op.extents, tasks.shape, strict=True)
                 if bound < extent
             ]
-            if conditions:
-                with builder.when(builder.all_of(conditions)):
-                    builder.unwrap(op.body, indices)
-            else:
+            with builder.when_all(conditions):
                 builder.unwrap(op.body, indices)
         rewriter.erase(op)
 
@@ -146,8 +213,7 @@ class LowerCombine(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
-        group = group_around(op)
-        threads = kernel_of(op).threads if group is None else len(group.threads)
+        threads = workers_of(op)
         _check_owners(op, threads)
         builder = KernelBuilder(InsertPoint.before(op))
         offsets = [
@@ -242,10 +308,7 @@ class LowerGroup(RewritePattern):
         worker = builder.index(builder.subtract(thread, first))
         if first > 0:
             worker.name_hint = op.worker.name_hint
-        if conditions:
-            with builder.when(builder.all_of(conditions)):
-                builder.unwrap(op.body, [worker])
-        else:
+        with builder.when_all(conditions):
             builder.unwrap(op.body, [worker])
         rewriter.erase(op)
 

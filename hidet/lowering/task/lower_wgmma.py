@@ -15,8 +15,7 @@ from hidet.arch.instructions import MmaInstruction
 from hidet.dialects import cuda
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
-from hidet.dialects.task import MatmulOp
-from hidet.dialects.task.layout import map_of, shared_layout_of
+from hidet.dialects.task import MatmulOp, map_of, shared_layout_of
 from hidet.errors import ScheduleError
 from hidet.lowering.task.groups import insert_barrier
 from hidet.lowering.task.lower_mma import check_fragments, group_start, groups_along

@@ -7,13 +7,12 @@ from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.analysis.contiguity import Run, contiguous_run
-from hidet.analysis.kernels import kernel_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.shaped import memref_type, shape_of
 from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
-from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import shared_layout_of
 from hidet.lowering.single_walk import rewrite_once
+from hidet.lowering.task.groups import workers_of
 from hidet.mapping import TaskMap, auto_map, repeat, replicate
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -28,8 +27,7 @@ class MapCopy(RewritePattern):
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
         if op.map is None or op.map.data is not None:
             return
-        group = group_around(op)
-        workers = kernel_of(op).threads if group is None else len(group.threads)
+        workers = workers_of(op)
         shape = shape_of(op.tile)[len(op.tile_offsets) :]
         rank = len(shape_of(op.other))
         run = contiguous_run(op.other, range(rank - len(shape), rank))

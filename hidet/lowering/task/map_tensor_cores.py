@@ -15,8 +15,7 @@ from hidet.analysis.kernels import kernel_of
 from hidet.arch.instructions import FMA, MmaInstruction
 from hidet.arch.limits import WARP_GROUP
 from hidet.arch.products import product_named
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout

@@ -10,8 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.table_ops import known_index
+from hidet.dialects.cuda import KernelOp, known_index
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING

@@ -18,8 +18,7 @@ from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp, TmaStoreO
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
-from hidet.dialects.task import CopyOp, MatmulOp
-from hidet.dialects.task.layout import SharedLayout, shared_layout_of
+from hidet.dialects.task import CopyOp, MatmulOp, SharedLayout, shared_layout_of
 from hidet.rewriting.builder import Index, KernelBuilder
 
 

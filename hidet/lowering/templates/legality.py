@@ -16,13 +16,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Footprint:
-    """The resources of a block.
-
-    Attributes:
-        threads: its threads.
-        shared_bytes: its shared memory.
-        registers: the 32-bit registers that each thread needs at least.
-    """
+    """The resources of a block; `registers` is what each thread needs at least."""
 
     threads: int
     shared_bytes: int

@@ -7,8 +7,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from hidet.analysis.grids import is_cheap
-from hidet.analysis.rows import Rows, row_reduces, rows_of
+from hidet.analysis.grids import Rows, is_cheap, row_reduces, rows_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import AnchorOp
@@ -41,13 +40,7 @@ Term = Callable[[Any, Any], Scalar]
 
 @dataclass(frozen=True)
 class RowConfig(Config):
-    """The distribution of rows over threads.
-
-    Attributes:
-        threads: the threads of a block.
-        lanes: the threads per row.
-        vector: the number of adjacent elements per vector access.
-    """
+    """The distribution of rows over threads: `lanes` per row, `vector` elements an access."""
 
     threads: int
     lanes: int

@@ -14,7 +14,7 @@ from hidet.errors import DivisionByZeroError, IndexOutOfRangeError, PassError
 from hidet.lowering.graph.decompose_graph import DECOMPOSITIONS, DecomposeGraphPass
 from hidet.lowering.graph.hoist_constants import HoistConstantsPass
 from hidet.lowering.graph.lower_graph_to_compute import RULES, STAY, LowerGraphToComputePass
-from hidet.lowering.graph.rules import apply_rules
+from hidet.lowering.single_walk import apply_rules
 from hidet.testing.evaluate import EvaluationError, evaluate
 from hidet.testing.numeric import assert_close
 

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, is_float, normalized_axis, shape_of
-from hidet.dialects.graph.scatter import ACCUMULATED
+from hidet.dialects.graph.lookup import ACCUMULATED
 from hidet.frontends.torch.operators.emitter import Emitter, Operand, Table, unsupported
 from hidet.frontends.torch.operators.lookup import linear_positions
 

@@ -9,10 +9,9 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.locations import source_line
-from hidet.lowering.graph.compute_rules.elementwise import elementwise
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
-from hidet.lowering.graph.compute_rules.scalars import IS_LESS, select
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.graph.compute_rules.scalars import IS_LESS, elementwise, select
+from hidet.lowering.single_walk import Rule
 
 
 def checked_positions(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:

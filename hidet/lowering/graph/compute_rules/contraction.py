@@ -13,9 +13,13 @@ from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import element_type, is_float, shape_of
 from hidet.dialects.graph.contraction import sum_type
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, is_empty
-from hidet.lowering.graph.compute_rules.window_access import WindowAccess
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    WindowAccess,
+    is_empty,
+)
+from hidet.lowering.single_walk import Rule
 
 
 def matmul(b: GridBuilder, op: graph.MatmulOp) -> SSAValue | None:

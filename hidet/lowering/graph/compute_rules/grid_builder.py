@@ -1,11 +1,11 @@
-"""The builder of grids."""
+"""The builder of grids, conversions of scalars, and accesses of sliding windows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, TensorType, bf16, f16, f32, f64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IndexType, TensorType, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from hidet.dialects.compute import GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
@@ -14,12 +14,15 @@ from hidet.dialects.graph.base import (
     Number,
     computation_type,
     element_type,
+    is_float,
+    is_integer,
     number,
     python_number,
     shape_of,
 )
 from hidet.dialects.graph.creation import FillOp
 from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
+from hidet.dialects.graph.window import Window
 from hidet.rewriting.builder import Index, KernelBuilder
 
 Indices = Sequence[SSAValue]
@@ -156,24 +159,14 @@ class GridBuilder(KernelBuilder):
             conditions.append(self.insert(arith.CmpiOp(index, self.index(high), "slt")).result)
         return conditions
 
-    def choose(
+    def choose_if_all(
         self,
         conditions: Sequence[SSAValue],
         then: Callable[[], SSAValue],
         otherwise: Callable[[], SSAValue],
     ) -> SSAValue:
-        """Build a scalar that is evaluated if all conditions hold, and another one otherwise."""
-        if not conditions:
-            return then()
-        condition = self.all_of(conditions)
-        blocks = Block(), Block()
-        with self.inside(blocks[0]):
-            scalar = then()
-            self.insert(scf.YieldOp(scalar))
-        with self.inside(blocks[1]):
-            self.insert(scf.YieldOp(otherwise()))
-        branch = scf.IfOp(condition, [scalar.type], Region(blocks[0]), Region(blocks[1]))
-        return self.insert(branch).results[0]
+        """Build `choose`, or only the first scalar without conditions."""
+        return self.choose(self.all_of(conditions), then, otherwise) if conditions else then()
 
 
 def broadcast_indices(indices: Sequence[Index], shape: Sequence[int]) -> list[Index]:
@@ -198,3 +191,89 @@ def is_empty(x: SSAValue) -> bool:
 def _name(indices: Indices, names: str) -> None:
     for index, name in zip(indices, names, strict=False):
         index.name_hint = name
+
+
+def convert(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
+    """Convert a scalar to another computation type: f64, f32, an integer or `i1`."""
+    if x.type == element:
+        return x
+    if element == i1:
+        return to_truth(b, x)
+    if is_float(element):
+        return to_float(b, x, element)
+    return to_integer(b, x, element)
+
+
+def to_truth(b: GridBuilder, x: SSAValue) -> SSAValue:
+    """Return whether a scalar is not 0; NaN is true."""
+    zero = b.constant(0, x.type)
+    if is_float(x.type):
+        return b.insert(arith.CmpfOp(x, zero, "une")).result
+    return b.insert(arith.CmpiOp(x, zero, "ne")).result
+
+
+def to_float(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
+    """Convert a scalar to the nearest floating-point number."""
+    assert is_float(element)
+    found = x.type
+    if is_float(found):
+        op = arith.ExtFOp if found.bitwidth < element.bitwidth else arith.TruncFOp
+        return b.insert(op(x, element)).result
+    return b.insert((arith.UIToFPOp if found == i1 else arith.SIToFPOp)(x, element)).result
+
+
+def to_integer(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
+    """Convert a scalar to an integer: fractions are truncated, and so are excess bits."""
+    assert is_integer(element)
+    found = x.type
+    if is_float(found):
+        return b.insert(arith.FPToSIOp(x, element)).result
+    if found == i1:
+        return b.insert(arith.ExtUIOp(x, element)).result
+    assert is_integer(found)
+    op = arith.ExtSIOp if found.width.data < element.width.data else arith.TruncIOp
+    return b.insert(op(x, element)).result
+
+
+@dataclass(frozen=True)
+class WindowAccess:
+    """A window over the last dimensions of a tensor."""
+
+    x: SSAValue
+    sizes: tuple[int, ...]
+    window: Window
+    positions: tuple[int, ...]
+
+    def element(
+        self,
+        b: GridBuilder,
+        leading: Sequence[Index],
+        position: Sequence[Index],
+        offset: Sequence[Index],
+        outside: Callable[[], SSAValue],
+    ) -> SSAValue:
+        """Load an element of a window, or build the scalar outside of the image.
+
+        The element is at `offset` in the window at `position`.
+        """
+        place: list[SSAValue] = []
+        inside: list[SSAValue] = []
+        for axis, (at, inner) in enumerate(zip(position, offset, strict=True)):
+            index = self._place(b, axis, at, inner)
+            index.name_hint = "yx"[axis - len(self.sizes)]
+            place.append(index)
+            inside += b.in_range(index, 0, self.sizes[axis], self.bounds(axis))
+        return b.choose_if_all(inside, lambda: b.element(self.x, [*leading, *place]), outside)
+
+    def bounds(self, axis: int) -> tuple[int, int]:
+        """Return the range of the unchecked index of window elements, inclusive."""
+        w = self.window
+        first = -w.padding[axis]
+        last = (self.positions[axis] - 1) * w.stride[axis]
+        return first, first + last + (w.kernel[axis] - 1) * w.dilation[axis]
+
+    def _place(self, b: GridBuilder, axis: int, position: Index, offset: Index) -> SSAValue:
+        w = self.window
+        begin = b.mul(position, w.stride[axis])
+        shifted = b.add(begin, b.mul(offset, w.dilation[axis]))
+        return b.index(b.subtract(shifted, w.padding[axis]))

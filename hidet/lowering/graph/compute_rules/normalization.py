@@ -11,11 +11,16 @@ from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import computation_type, element_type, shape_of
 from hidet.dialects.graph.normalization import SoftmaxBase, TrailingNormOp
-from hidet.lowering.graph.compute_rules.axes import Axes, reciprocal
-from hidet.lowering.graph.compute_rules.conversion import convert
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
-from hidet.lowering.graph.compute_rules.reduction import mean_grid, scaled, squares_at, total
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
+from hidet.lowering.graph.compute_rules.reduction import (
+    Axes,
+    mean_grid,
+    reciprocal,
+    scaled,
+    squares_at,
+    total,
+)
+from hidet.lowering.single_walk import Rule
 
 # ----------------------------------------------------------------------------- softmax
 

@@ -9,10 +9,13 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import shape_of
-from hidet.lowering.graph.compute_rules.conversion import convert
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
-from hidet.lowering.graph.compute_rules.window_access import WindowAccess
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    WindowAccess,
+    convert,
+)
+from hidet.lowering.single_walk import Rule
 from hidet.lowering.templates.base import ceil_div
 from hidet.rewriting.builder import Index
 
@@ -129,7 +132,7 @@ def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAVal
         def element(offset: Indices) -> SSAValue:
             inside = [b.less(o, length) for o, length in zip(offset, lengths, strict=True)]
             place = [b.add(begin, o) for begin, o in zip(begins, offset, strict=True)]
-            return b.choose(
+            return b.choose_if_all(
                 inside,
                 lambda: b.read(op.x, [*leading, *place]),
                 lambda: b.constant(0, op.result_type.element_type),

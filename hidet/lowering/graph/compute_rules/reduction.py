@@ -1,7 +1,8 @@
 """Rules of reductions: a grid with a `compute.reduce`; two for a variance."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
@@ -11,10 +12,34 @@ from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import computation_type, element_type, shape_of
 from hidet.dialects.graph.reduction import ReductionOp
-from hidet.lowering.graph.compute_rules.axes import Axes, reciprocal
-from hidet.lowering.graph.compute_rules.conversion import convert
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
+from hidet.lowering.single_walk import Rule
+
+
+class Axes:
+    """The dimensions of a tensor, partitioned into reduced axes and kept dimensions."""
+
+    def __init__(self, shape: Sequence[int], axes: Sequence[int]) -> None:
+        self.shape = tuple(shape)
+        self.axes = tuple(axes)
+        self.kept = [dim for dim in range(len(shape)) if dim not in axes]
+        self.outer = [shape[dim] for dim in self.kept]
+        self.extents = [shape[axis] for axis in axes]
+        self.count = prod(self.extents)
+
+    def merge(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
+        """Return the indices of an element from the kept and the reduced ones."""
+        by_dim = dict(zip(self.kept, outer, strict=True)) | dict(zip(self.axes, inner, strict=True))
+        return [by_dim[dim] for dim in range(len(self.shape))]
+
+    def outer_of(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
+        """Return the kept indices of an element."""
+        return [indices[dim] for dim in self.kept]
+
+
+def reciprocal(count: int) -> float:
+    """Return 1 / count; infinity for 0, so that an empty mean is NaN as in torch."""
+    return 1 / count if count else float("inf")
 
 
 def axes_of(op: ReductionOp) -> Axes:

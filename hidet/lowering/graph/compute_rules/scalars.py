@@ -1,8 +1,8 @@
-"""Scalar rules of elementwise operators, in the computation type.
+"""Rules of elementwise operators: a grid that applies a scalar rule in the computation type.
 
-A rule is called with the builder, the operation (for its properties) and a scalar per operand. It
-returns a scalar of the computation type. Floating-point rules follow torch's formulas, including
-infinities and NaN; approximate functions are used if the result is rounded to 16 bits.
+A scalar rule is called with the builder, the operation (for its properties) and a scalar per
+operand, and returns a scalar. Floating-point rules follow torch's formulas, including infinities
+and NaN; approximate functions are used if the result is rounded to 16 bits.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.arithmetic import FastFunction, FastOp, FloorModOp
-from hidet.dialects.graph.base import computation_type, is_float, python_number
+from hidet.dialects.graph.base import GraphOp, computation_type, is_float, python_number
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
-from hidet.lowering.graph.compute_rules.conversion import convert
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
+from hidet.lowering.single_walk import Rule
 
 ScalarRule = Callable[..., SSAValue]
 """`rule(builder, op, *scalars)`."""
@@ -256,3 +256,18 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
     graph.WhereOp: where,
 }
 """The scalar rule of every elementwise operator, by the type of its first operand."""
+
+
+def elementwise(rule: ScalarRule, b: GridBuilder, op: GraphOp) -> SSAValue:
+    """A grid over the result; operands are broadcast, each is loaded once."""
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        loaded = {x: b.read_broadcast(x, indices) for x in dict.fromkeys(op.operands)}
+        return rule(b, op, *(loaded[x] for x in op.operands))
+
+    return b.result_of(op, scalar_at)
+
+
+RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    kind: partial(elementwise, rule) for kind, rule in SCALAR_RULES.items()
+}

@@ -1,16 +1,18 @@
-"""Rules of views, joins, padding and lookups: grids that load other elements."""
+"""Rules of operators that move elements: views, joins, padding, lookups and scatters."""
 
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.compute import STORED, GridOp
-from hidet.dialects.graph.base import GraphOp, python_number, shape_of
+from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.graph.base import GraphOp, element_type, python_number, shape_of
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, broadcast_indices
-from hidet.lowering.graph.rules import Rule
+from hidet.lowering.single_walk import Rule
+from hidet.lowering.templates.scatter import scatter_kernel
 from hidet.rewriting.builder import Index
 
 IndicesOf = Callable[[Indices], Sequence[Index]]
@@ -146,7 +148,7 @@ def concat(b: GridBuilder, op: graph.ConcatOp) -> SSAValue:
         if not others:
             return from_part()
         inside = b.less(indices[axis], end)
-        return b.choose([inside], from_part, lambda: load(others, end, indices))
+        return b.choose_if_all([inside], from_part, lambda: load(others, end, indices))
 
     return b.result_of(op, lambda indices: load(parts, 0, indices))
 
@@ -160,7 +162,7 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
         inside: list[SSAValue] = []
         for index, first, size, total in zip(indices, low, sizes, found.get_shape(), strict=True):
             inside += b.in_range(index, first, first + size, (0, total - 1))
-        return b.choose(
+        return b.choose_if_all(
             inside,
             lambda: b.element(op.x, [b.subtract(i, n) for i, n in zip(indices, low, strict=True)]),
             lambda: b.exact(python_number(op.value), found.element_type),
@@ -203,6 +205,21 @@ def _axis(op: graph.IndexSelectOp | graph.GatherOp) -> int:
     return op.axis.value.data
 
 
+def scatter(b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
+    """Call the kernel for such tensors, which is created once per module."""
+    module = op.get_toplevel_object()
+    assert isinstance(module, ModuleOp)
+    operands = (op.ids, op.source, op.x)
+    words = ["scatter_add" if op.accumulate else "scatter"]
+    for each in operands:
+        words += [str(element_type(each)), *map(str, shape_of(each))]
+    name = "_".join(words)
+    kernels = [each for each in module.ops if isinstance(each, KernelOp)]
+    if name not in [each.sym_name.data for each in kernels]:
+        module.body.block.add_op(scatter_kernel(op, name))
+    return b.insert(graph.CallKernelOp(name, operands, [op.x.type], [0])).results_[0]
+
+
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.AsStridedOp: as_strided,
     graph.ConcatOp: concat,
@@ -215,5 +232,6 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.PackOp: pack,
     graph.PermuteOp: permute,
     graph.ReshapeOp: reshape,
+    graph.ScatterOp: scatter,
     graph.SliceOp: slice_,
 }
