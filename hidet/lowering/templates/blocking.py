@@ -361,8 +361,8 @@ LAUNCH, START = 0.55, 0.63
 """Microseconds to start a kernel, and a block."""
 
 CLUSTER, CLUSTER_TILE = 0.9, 0.25
-"""Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic and power,
-which limits the clock of long matmuls: 3 to 13% from 4096 on (H100)."""
+"""Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic: 3 to
+13% of the time of matmuls from 4096 on that run back to back (H100)."""
 
 RESIDUAL, CROWDED = 0.3, 128
 """The fraction of the time of residual loads that persistent blocks do not hide if accumulators and
