@@ -118,13 +118,6 @@ def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
     return (x * factor).round() / factor if decimals >= 0 else (x / factor).round() * factor
 
 
-def eye(rows: int, columns: int | None = None, **how: Any) -> Tensor:
-    """The identity matrix."""
-    places = torch.arange(rows if columns is None else columns, device=how.get("device"))
-    numbers = torch.arange(rows, device=how.get("device"))[:, None]
-    return (places == numbers).to(how.get("dtype") or torch.get_default_dtype())
-
-
 def frexp(x: Tensor) -> Any:
     """Mantissas in [1/2, 1), and exponents."""
     if x.dtype not in (torch.float32, torch.float64):
@@ -280,8 +273,6 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.angle.default: _real(angle),
     aten.digamma.default: _real(digamma),
     aten.erfinv.default: _real(erfinv),
-    aten.eye.default: eye,
-    aten.eye.m: eye,
     aten.fmax.default: fmax,
     aten.fmin.default: fmin,
     aten.frexp.Tensor: frexp,
