@@ -13,11 +13,10 @@ from hidet.backend.cache import Store
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
 from hidet.context import make_context
-from hidet.driver.dump import Dump
 from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
 from hidet.driver.parallel import kernel_workers, lower_kernels
-from hidet.driver.passes import Lowering
+from hidet.driver.passes import Dump, Lowering
 from hidet.driver.programs import Program
 from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture

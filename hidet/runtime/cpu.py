@@ -10,8 +10,7 @@ import torch
 
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
-from hidet.runtime.kernels import CpuKernel, Extents
-from hidet.runtime.library import Library
+from hidet.runtime.kernels import CpuKernel, Extents, Library
 from hidet.runtime.plan import ALIGNMENT, Launch, Plan
 from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.specs import Span

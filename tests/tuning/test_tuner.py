@@ -15,7 +15,7 @@ from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.driver import candidates as candidates_module
 from hidet.driver import compile_graph
-from hidet.driver.candidates import CandidateBuilder
+from hidet.driver.tuning import CandidateBuilder
 from hidet.tuning import search as search_module
 from hidet.tuning import tuner as tuner_module
 from hidet.tuning.tuner import Conditions, Tuner, TuningWarning

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 import torch
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
 
 from hidet import option
+from hidet.dialects import graph
+from hidet.dialects.graph.base import element_type
 from hidet.errors import HidetError
-from hidet.frontends.torch.half import set_precision
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
 from hidet.runtime.snapshots import Snapshots
@@ -69,7 +71,7 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
     from hidet.driver import compile_graph
 
     if imported.device.type == "cuda":
-        set_precision(imported.module, settings)
+        _set_precision(imported.module, settings)
     with option.context(**settings.options):
         compiled = compile_graph(
             imported.module,
@@ -78,6 +80,22 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
         )
     _LIVE[id(compiled)] = compiled
     return compiled
+
+
+_CONTRACTIONS = (
+    graph.MatmulOp | graph.LinearOp | graph.ConvolutionOp | graph.ScaledDotProductAttentionOp
+)
+
+
+def _set_precision(module: ModuleOp, settings: Settings) -> None:
+    """Set the precision of the matmuls of a GPU program according to the settings."""
+    for op in module.walk():
+        if not isinstance(op, _CONTRACTIONS):
+            continue
+        if not settings["use_tensor_core"]:
+            op.precision = StringAttr("fma")
+        elif settings["use_fp16_reduction"] and element_type(op.operands[0]) == f16:
+            op.precision = StringAttr("f16")
 
 
 class CompiledProgram:

@@ -13,7 +13,7 @@ import hidet
 from hidet.absent import explains_members
 from hidet.errors import HidetError, MissingMemberError
 from hidet.foreign import plain
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 
 if TYPE_CHECKING:
     from hidet.frontends.torch.program import CompiledProgram

@@ -13,7 +13,7 @@ import torch
 
 from hidet.absent import explains_members
 from hidet.errors import HidetError
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.built import BuiltForSizes, BuiltGraph, CudaGraph
 from hidet.frontends.trace.pass_context import GraphSettings, PassContext
 from hidet.frontends.trace.recorded import Recorded

@@ -20,7 +20,7 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.plan_types import dtype_name
 from hidet.driver.target import find_arch
 from hidet.errors import HidetError
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator
 from hidet.frontends.trace.tracing import example_of

@@ -21,7 +21,7 @@ import hidet
 from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.sizes import Sizes, has_names, recording_mode
 from hidet.frontends.trace.tracing import (
     compile_imported,

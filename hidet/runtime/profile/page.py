@@ -7,8 +7,15 @@ from typing import NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 
-from hidet.runtime.profile.profile import LaunchTimes, Profile
-from hidet.runtime.profile.table import HEADINGS, limit_of, notes, rows_of, summary
+from hidet.runtime.profile.profile import (
+    HEADINGS,
+    LaunchTimes,
+    Profile,
+    limit_of,
+    notes,
+    rows_of,
+    summary,
+)
 
 TEMPLATE = Path(__file__).parent / "page.html.jinja"
 

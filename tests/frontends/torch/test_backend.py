@@ -16,8 +16,7 @@ from hidet import option
 from hidet.errors import OptionError
 from hidet.frontends.torch import backend as backend_module
 from hidet.frontends.torch import by_shape
-from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.by_shape import ManyShapesWarning
+from hidet.frontends.torch.backend import ManyShapesWarning, hidet_backend
 from hidet.frontends.torch.settings import MODES, OWN_OPTIONS, Settings
 
 

@@ -12,9 +12,8 @@ from hidet import option
 from hidet.dialects.graph import ConstantOp, Conv2dOp, LinearOp, MatmulOp
 from hidet.errors import OptionError
 from hidet.frontends.torch import program
-from hidet.frontends.torch.config import FLAGS, DynamoConfig, dynamo_config
 from hidet.frontends.torch.half import set_precision
-from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.settings import FLAGS, DynamoConfig, Settings, dynamo_config
 
 
 @pytest.fixture(autouse=True)

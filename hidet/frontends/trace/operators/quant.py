@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from hidet.frontends.trace.dtypes import torch_dtype
 from hidet.frontends.trace.recording import T, operator
+from hidet.frontends.trace.tracing import torch_dtype
 
 Dims = int | tuple[int, ...]
 """One dimension, or several."""

@@ -9,8 +9,8 @@ import torch
 from torch.nn import functional as nn
 
 from hidet.errors import HidetError
-from hidet.frontends.trace.dtypes import torch_dtype
 from hidet.frontends.trace.recording import T, operator
+from hidet.frontends.trace.tracing import torch_dtype
 
 Dims = int | tuple[int, ...]
 """One dimension, or several."""
