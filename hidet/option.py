@@ -121,16 +121,6 @@ def _default_cache_dir() -> Path:
     return platformdirs.user_cache_path("hidet")
 
 
-def _default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def _default_verify_level() -> bool:
-    """Return whether to verify between stages: if they are dumped."""
-    return get_option("dump_dir") is not None
-
-
 _POSITIVE = _integer(1, inf, "an integer from 1 up")
 
 OPTIONS: dict[str, Option] = {
@@ -160,7 +150,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "num_workers",
             _POSITIVE,
-            _default_workers,
+            lambda: len(os.sched_getaffinity(0)),
             "the number of parallel compilers, and of processes that lower kernels",
         ),
         Option(
@@ -179,7 +169,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "verify_level",
             _FLAG,
-            _default_verify_level,
+            lambda: get_option("dump_dir") is not None,
             "verify the legality of the program between stages; on if dump_dir is set",
         ),
         Option(

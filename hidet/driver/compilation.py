@@ -1,7 +1,6 @@
 """The stages of a compilation: from a program to a plan and binaries."""
 
 from contextlib import nullcontext
-from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -53,8 +52,13 @@ def compile_program(
     dump = Dump(options.dump_dir, key)
     settings = options.for_passes(str(arch))
     tuner = make_tuner(toolchain, arch, store, options, device)
-    again = partial(_parse, text)
-    lowering = Lowering(module, dump, report, again=again, verify=settings.verify)
+    lowering = Lowering(
+        module,
+        dump,
+        report,
+        again=lambda: Parser(make_context(), text).parse_module(),
+        verify=settings.verify,
+    )
     with KernelBuilds(
         toolchain,
         store.kernels,
@@ -84,10 +88,6 @@ def compile_program(
         dump.plan(plan.to_json())
         dump.logs(store, builds.keys)
     return Program(plan, {builds.keys[symbol]: path for symbol, path in paths.items()})
-
-
-def _parse(text: str) -> ModuleOp:
-    return Parser(make_context(), text).parse_module()
 
 
 def build_printed(

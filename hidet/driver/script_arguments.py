@@ -14,7 +14,6 @@ from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.frontends.script.types import TF32, PointerType, ScalarType, TensorType, plain_number
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.specs import TensorMapSpec
 from hidet.runtime.tensor_maps import encode_for_cpu, encode_for_gpu
 from hidet.runtime.tensors import POINTER_ALIGNMENT
 
@@ -62,7 +61,7 @@ class TensorMaps:
             HidetError: its address is misaligned for TMA.
             CudaError: the driver rejects it.
         """
-        key = self._key(tensor)
+        key = (tensor.data_ptr(), tensor.stride(), tensor.device)
         known = self._kept.get(key)
         if known is None:
             if tensor.data_ptr() % ALIGNMENT:
@@ -72,27 +71,16 @@ class TensorMaps:
                 )
             if len(self._kept) == MAX_KEPT:
                 del self._kept[next(iter(self._kept))]
-            spec, address = self._spec(tensor), tensor.data_ptr()
+            # The stride of a dimension of extent 1 is irrelevant, and replaced by a valid one.
+            pairs = zip(tensor.shape, tensor.stride(), strict=True)
+            strides = [stride if extent > 1 else ALIGNMENT for extent, stride in pairs]
+            spec, address = tensor_map_spec(self._type, strides), tensor.data_ptr()
             if tensor.is_cuda:
                 known = encode_for_gpu(CudaServices(tensor.device), spec, address)
             else:
                 known = encode_for_cpu(spec, address)
             self._kept[key] = known
         return known
-
-    @staticmethod
-    def _key(tensor: torch.Tensor) -> tuple[object, ...]:
-        """Return the cache key of a tensor of this type and shape."""
-        return tensor.data_ptr(), tensor.stride(), tensor.device
-
-    def _spec(self, tensor: torch.Tensor) -> TensorMapSpec:
-        """Return the parameters of the map of a tensor.
-
-        The stride of a dimension of extent 1 is irrelevant, and replaced by a valid one.
-        """
-        pairs = zip(tensor.shape, tensor.stride(), strict=True)
-        strides = [stride if extent > 1 else ALIGNMENT for extent, stride in pairs]
-        return tensor_map_spec(self._type, strides)
 
 
 # Symbolic numbers of torch.compile.
@@ -175,7 +163,11 @@ class Arguments:
             if value is None and self._optional[number]:
                 continue
             if isinstance(parameter.type, PointerType) and type(value) is int:
-                self._check_address(parameter, value)
+                if not 0 <= value < 1 << 64 or value % POINTER_ALIGNMENT:
+                    raise HidetError(
+                        f"{self._name_of(parameter)} is the address {value:#x}",
+                        hint=f"an address is a positive multiple of {POINTER_ALIGNMENT}",
+                    )
                 continue
             tensor = self._check_tensor(parameter, value)
             if device is not None and tensor.device != device:
@@ -186,14 +178,6 @@ class Arguments:
                 )
             device = tensor.device
         return device
-
-    def _check_address(self, parameter: Parameter, address: int) -> None:
-        """Check an address that is passed for a pointer."""
-        if not 0 <= address < 1 << 64 or address % POINTER_ALIGNMENT:
-            raise HidetError(
-                f"{self._name_of(parameter)} is the address {address:#x}",
-                hint=f"an address is a positive multiple of {POINTER_ALIGNMENT}",
-            )
 
     def _check_tensor(self, parameter: Parameter, value: object) -> torch.Tensor:
         if not isinstance(value, torch.Tensor):

@@ -154,19 +154,15 @@ def _weights(
     shrink = min(factor, 1.0) if rule.antialias else 1.0
     radius = math.ceil((1 if rule.mode == "linear" else 2) / shrink)
     samples = coordinates.floor()[:, None] + torch.arange(-radius + 1, radius + 1)
-    kernel = _triangle if rule.mode == "linear" else _cubic
-    weights = kernel((coordinates[:, None] - samples).abs() * shrink, rule.cubic)
+    distances = (coordinates[:, None] - samples).abs() * shrink
+    is_linear = rule.mode == "linear"
+    weights = (1 - distances).clamp(min=0) if is_linear else _cubic(distances, rule.cubic)
     if rule.exclude:
         weights = torch.where((samples < 0) | (samples > old - 1), 0.0, weights)
     weights = weights / weights.sum(1, keepdim=True)
     matrix = torch.zeros(new, old, dtype=torch.float64)
     matrix.scatter_add_(1, samples.clamp(0, old - 1).to(torch.int64), weights)
     return matrix, outside
-
-
-def _triangle(distance: torch.Tensor, _: float) -> torch.Tensor:
-    """Return the weights of linear interpolation."""
-    return (1 - distance).clamp(min=0)
 
 
 def _cubic(d: torch.Tensor, a: float) -> torch.Tensor:

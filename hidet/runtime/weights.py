@@ -101,7 +101,8 @@ class WeightSets:
         key = tuple(weight.data_ptr() for weight in weights)
         known = self._sets.get(key)
         if known is None or not known.is_current(constants):
-            self._drop_dead()
+            for dead in [k for k, each in self._sets.items() if each.prepared is None]:
+                del self._sets[dead]
             versions = self._versions(constants)
             known = WeightSet(self._prepare(constants), versions, weights)
             self._sets[key] = known
@@ -122,11 +123,6 @@ class WeightSets:
 
     def __len__(self) -> int:
         return sum(weight_set.prepared is not None for weight_set in self._sets.values())
-
-    def _drop_dead(self) -> None:
-        dead = [key for key, weight_set in self._sets.items() if weight_set.prepared is None]
-        for key in dead:
-            del self._sets[key]
 
     def _warn_untracked(self) -> None:
         if not self._warned:

@@ -117,7 +117,7 @@ class CompiledProgram:
     ) -> None:
         # Makes torch pass one list. torch copies the attributes of the object, not of the class.
         self._boxed_call = True
-        self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
+        self._run: Callable[..., Sequence[torch.Tensor]] = lambda *_: ()
         self.report: CompileTimes | None = None
         self.interface = ImportedGraph(
             device=imported.device,
@@ -162,11 +162,6 @@ class CompiledProgram:
             raise HidetError("the graph has no operators, so there is nothing to measure")
         inputs, constants = self._inputs(arguments), self._constants(arguments)
         return self.runnable.profile(inputs, constants, runs=runs)
-
-
-def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:
-    """Return the results of an empty program."""
-    return ()
 
 
 def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:

@@ -14,18 +14,13 @@ from torch import Tensor
 aten = torch.ops.aten
 
 
-def _floating(x: Tensor) -> Tensor:
-    """Convert integers to the floating-point type that torch computes in."""
-    return x if x.is_floating_point() else x.to(torch.get_default_dtype())
-
-
 def _real(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Any]:
     """Compute a function in floating point, halves in float32."""
 
     def of_real(x: Tensor) -> Any:
         if x.is_complex():
             return NotImplemented
-        x = _floating(x)
+        x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         return function(wide).to(x.dtype)
 
