@@ -71,7 +71,7 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
     from hidet.driver import compile_graph
 
     if imported.device.type == "cuda":
-        _set_precision(imported.module, settings)
+        set_precision(imported.module, settings)
     with option.context(**settings.options):
         compiled = compile_graph(
             imported.module,
@@ -87,7 +87,7 @@ _CONTRACTIONS = (
 )
 
 
-def _set_precision(module: ModuleOp, settings: Settings) -> None:
+def set_precision(module: ModuleOp, settings: Settings) -> None:
     """Set the precision of the matmuls of a GPU program according to the settings."""
     for op in module.walk():
         if not isinstance(op, _CONTRACTIONS):
