@@ -261,11 +261,7 @@ def set_option(name: str, value: object) -> None:
 
 @contextmanager
 def context(**overrides: object) -> Generator[None]:
-    """Restore all options at the end of a `with` block.
-
-    Args:
-        overrides: values to set, by the name of the option, for the current thread or task.
-    """
+    """Restore all options at the end of a `with` block, which may begin with some `overrides`."""
     values = {name: _convert(_lookup(name), value) for name, value in overrides.items()}
     token = _scope.set({**_scope.get(), **values})
     try:

@@ -51,11 +51,9 @@ def _reflected(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 @explains_members
 class Tensor(Traced):
-    """A tensor; what holds it is one of torch's.
+    """A tensor; what holds it is one of torch's, which is not copied.
 
-    Args:
-        data: the tensor of torch, which is not copied.
-        trace: of a symbol, the operator that gives it, and the number of its result.
+    `trace` is, of a symbol, the operator that gives it, and the number of its result.
 
     Raises:
         HidetError: scripts have no type for its elements.

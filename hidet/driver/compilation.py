@@ -36,18 +36,8 @@ def compile_program(
 ) -> Program:
     """Lower a program in place, print and build its kernels, and read its plan.
 
-    Args:
-        module: the program, of the graph dialect.
-        text: the same program as text.
-        key: its key in the cache, which names its folder in `dump_dir`.
-        toolchain: the compiler of the kernels.
-        arch: the target architecture.
-        store: the cache, which receives the binaries.
-        options: the options.
-        report: receives the times of the stages and passes.
-        device: the device that the tuner measures on.
-
-    Raises: see `hidet.driver.compile_graph`.
+    `text` is the same program, `key` names its folder in `dump_dir`, and the tuner measures on
+    `device`. For errors see `hidet.driver.compile_graph`.
     """
     dump = Dump(options.dump_dir, key)
     settings = options.for_passes(str(arch))

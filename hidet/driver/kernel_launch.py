@@ -30,9 +30,7 @@ from hidet.runtime.tensors import POINTER_ALIGNMENT
 def name_line(error: CompilationError, kernels: Sequence[KernelOp]) -> None:
     """Add the user's line to the error of a compiler, if it names a line of the source.
 
-    Args:
-        error: the error, which names the kernel and the file.
-        kernels: the compiled kernels, each in its own file.
+    Each kernel is in its own file.
     """
     path = error.source_path
     number = re.search(rf"{re.escape(path)}[:(](\d+)", error.log) if path else None

@@ -31,13 +31,7 @@ from hidet.runtime.times import CompileTimes
 
 
 class Dump:
-    """Writes the files of one program; does nothing without a folder.
-
-    Args:
-        folder: the option `dump_dir`.
-        key: the key of the program in the cache.
-        kind: "graph" or "script".
-    """
+    """Writes the files of a program, of kind "graph" or "script"; nothing without a folder."""
 
     def __init__(self, folder: Path | None, key: str, kind: str = "graph") -> None:
         self.folder = None if folder is None else folder / f"{kind}_{key[:12]}"
@@ -88,14 +82,8 @@ class Lowering:
     """Lowers a program in place, by passes in order.
 
     If a pass fails, the program before the pass is written to a file; the error's hint names it,
-    and the command that reproduces the failure.
-
-    Args:
-        module: the program.
-        dump: receives the program after every pass.
-        report: receives the time of every pass.
-        again: returns a new copy of the program before all passes.
-        verify: whether the program is verified after every pass.
+    and the command that reproduces the failure. `again` returns a new copy of the program before
+    all passes.
     """
 
     def __init__(

@@ -238,11 +238,8 @@ class CompiledFunction:
     ) -> tuple[torch.Tensor, ...]:
         """Return the new values of the tensors that the function writes, without writing them.
 
-        This is for functional graphs, for example to replace an operator.
-
-        Args:
-            read: its first arguments.
-            written: its last arguments.
+        This is for functional graphs, for example to replace an operator. `read` are the first
+        arguments, `written` the last ones.
         """
         from hidet.driver.script_operator import call_functionally
 

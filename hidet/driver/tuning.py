@@ -44,12 +44,7 @@ class Lowered:
 class CandidateBuilder(ExitStack):
     """Lowers candidates in worker processes and compiles them, on all cores.
 
-    Args:
-        arch: the target architecture.
-        toolchain: the compiler.
-        store: the cache, which receives the binaries.
-        workers: the number of processes; None: one per core.
-        time_limit: the time limit of a run of the compiler in seconds.
+    There is one worker per core by default. The time limit of a run of the compiler is in seconds.
     """
 
     def __init__(
@@ -130,8 +125,7 @@ class CandidateBuilder(ExitStack):
 class Tune(ModulePass):
     """Sets the configs of fusions by a tuner; it is not part of any pipeline.
 
-    Args:
-        tuner: the tuner. It memorizes its results, so a second run measures nothing.
+    The tuner memorizes its results, so a second run measures nothing.
     """
 
     name = "tune"
@@ -165,18 +159,11 @@ def make_tuner(
     again: bool = False,
     cold: bool = False,
 ) -> Tuner:
-    """Return the tuner of a compilation.
+    """Return the tuner of a compilation, which measures candidates on `device`.
 
-    In strict mode, whose times are meaningless, winners are only looked up.
-
-    Args:
-        toolchain: the compiler of the kernels.
-        arch: the target architecture.
-        store: the cache.
-        options: the options.
-        device: the device that candidates are measured on.
-        again: search again for problems that have a winner, and replace it.
-        cold: measure with weights that are not in the cache, however small they are.
+    In strict mode, whose times are meaningless, winners are only looked up. `again` searches again
+    for problems that have a winner, and replaces it; `cold` measures with weights that are not in
+    the cache, however small they are.
     """
     return Tuner(
         Conditions(

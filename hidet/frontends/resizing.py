@@ -48,16 +48,10 @@ def resized(
     rule: Rule,
     corners: Sequence[float] = (),
 ) -> torch.Tensor:
-    """Return a tensor resized along some axes.
+    """Return a tensor resized along some axes; the factors are about the new over the old sizes.
 
-    Args:
-        x: the tensor.
-        axes: the axes.
-        sizes: the new size of each.
-        factors: the scale of each, about the new size over the old one.
-        rule: the interpolation parameters.
-        corners: the region of interest: its starts, then its ends, relative to the sizes; the whole
-            tensor if empty.
+    `corners` are the region of interest: its starts, then its ends, relative to the sizes; the
+    whole tensor if empty.
     """
     if (plain := _interpolated(x, axes, sizes, factors, rule)) is not None:
         return plain

@@ -110,9 +110,7 @@ Saveable: TypeAlias = FlowGraph | BuiltGraph | DirectCall
 class _Writer:
     """Collects the content of a file.
 
-    Args:
-        interface: the interface of the program.
-        arguments: the spec of each input, or the weight; None for a number.
+    Of each input, `arguments` has the spec, or the weight; None for a number.
     """
 
     def __init__(

@@ -20,10 +20,7 @@ from hidet.runtime.tensor_maps import encode_for_cpu
 class CpuExecutor(Executor):
     """A plan on the CPU: launches run sequentially, each on all cores.
 
-    Args:
-        plan: the plan.
-        artifacts: the path of the shared library of each artifact key of the plan.
-        snapshots: compares the addresses and the version counters of the weights.
+    `artifacts` are the paths of the shared libraries, by the artifact keys of the plan.
     """
 
     def __init__(

@@ -90,8 +90,7 @@ class _Memory:
 def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, ...]]:
     """Return the earlier launches that each launch depends on, ascending, transitively reduced.
 
-    Args:
-        launches: the accesses of each launch, in sequential order.
+    The accesses of the launches are in sequential order.
     """
     memories: dict[Hashable, _Memory] = {}
     ahead: list[int] = []  # for each launch the set of those that precede it, and itself, as bits

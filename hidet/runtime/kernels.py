@@ -107,10 +107,7 @@ The message has two lines: what is wrong, and where."""
 class CpuKernel:
     """A kernel compiled by g++, in which the extents of blocks and clusters are constants.
 
-    Args:
-        library: the library that contains it.
-        symbol: its name in the library.
-        shared_bytes: the dynamic shared memory of a block.
+    `symbol` is its name in the library, `shared_bytes` the dynamic shared memory of a block.
     """
 
     def __init__(self, library: Library, symbol: str, shared_bytes: int) -> None:
@@ -149,15 +146,8 @@ class CpuKernel:
 class CudaKernel:
     """A kernel compiled by nvcc, in the context of a GPU, which the caller is attached to.
 
-    Args:
-        services: the GPU.
-        module: the loaded module.
-        symbol: its name in the module.
-        shared_bytes: the dynamic shared memory of a block.
-        cluster: the extents of a cluster, which are constants of the kernel.
-
-    Attributes:
-        function: the driver's handle.
+    `symbol` is its name in the module, `shared_bytes` the dynamic shared memory of a block;
+    the extents of a cluster are constants of the kernel. `function` is the driver's handle.
 
     Raises:
         CudaError: it is not in the module.

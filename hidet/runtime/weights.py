@@ -33,10 +33,7 @@ _Tensor = torch.Tensor
 class WeightSet:
     """The weights of one module, and what was computed from them.
 
-    Args:
-        prepared: what was computed.
-        versions: the version counters of the weights at that time; None if they have none.
-        weights: the weights.
+    `versions` are the version counters of the weights at that time; None if they have none.
     """
 
     def __init__(
@@ -70,11 +67,8 @@ class WeightSet:
 class WeightSets:
     """The most recently used weight sets of a compiled graph.
 
-    Args:
-        positions: the positions of the constants that the `prepare` launches read.
-        prepare: fills new prepared memory from all constants of a call, and returns it.
-        snapshots: takes snapshots of version counters.
-        capacity: the number of sets to keep.
+    `prepare` fills new prepared memory from all constants of a call, and returns it; its launches
+    read the constants at `positions`.
     """
 
     def __init__(

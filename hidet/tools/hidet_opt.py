@@ -154,12 +154,7 @@ class AliasedMLIRTarget(MLIRTarget):
 
 
 class HidetOptMain(xDSLOptMain):
-    """The driver behind `hidet-opt`.
-
-    Args:
-        arguments: the command line without the name of the program; None: that of this process.
-        stdin: the default input; None: that of this process.
-    """
+    """The driver behind `hidet-opt`; arguments and input are by default those of this process."""
 
     version_format = f"hidet-opt {hidet.__version__} on xDSL {{xdsl_version}}"
 

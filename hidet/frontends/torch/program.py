@@ -101,14 +101,9 @@ def set_precision(module: ModuleOp, settings: Settings) -> None:
 class CompiledProgram:
     """A compiled FX graph, called with the list of its arguments, as AOTAutograd does.
 
-    Args:
-        imported: the graph.
-        settings: the compile settings.
-        runnable: the compiled program, if it has been compiled before.
-
     Attributes:
         report: the times of compilation; None if there was nothing to compile.
-        runnable: the compiled program, if there is one.
+        runnable: the compiled program, if there is one; it may have been compiled before.
         interface: the graph without its module.
     """
 

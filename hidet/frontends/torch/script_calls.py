@@ -58,12 +58,7 @@ def called_kernel(node: fx.Node) -> CompiledFunction | None:
 
 
 class ScriptCalls:
-    """Translates the calls of kernels in one graph, and collects the kernels.
-
-    Args:
-        g: builds operations.
-        operand: returns the value of a node.
-    """
+    """Translates the calls of kernels in one graph, and collects the kernels."""
 
     def __init__(self, g: Emitter, operand: Callable[[fx.Node], SSAValue]) -> None:
         self.kernels: list[KernelOp] = []

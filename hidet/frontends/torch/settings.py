@@ -93,10 +93,8 @@ OWN_OPTIONS: dict[str, str] = {
 class Settings:
     """The settings of one call of `torch.compile`.
 
-    Attributes:
-        fallback: run unsupported operators in eager torch, instead of raising an error.
-        flags: the flags that are not at their default, by name; see `config.FLAGS`.
-        options: options of `hidet.option` to set while compiling, by name.
+    With `fallback`, unsupported operators run in eager torch instead of raising an error. `flags`
+    are those not at their default (see `config.FLAGS`), `options` those to set in `hidet.option`.
     """
 
     fallback: bool = True

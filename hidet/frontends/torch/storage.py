@@ -17,13 +17,7 @@ from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 
 @dataclass(frozen=True)
 class View:
-    """A strided view of the storage of another tensor.
-
-    Attributes:
-        shape: the sizes.
-        strides: the strides, in elements.
-        offset: the offset from the beginning of the other tensor, in elements.
-    """
+    """A strided view of the storage of another tensor; strides and offset are in elements."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -87,10 +81,7 @@ class Spec:
     def checked(self, value: object, what: str, number: int) -> torch.Tensor:
         """Return a tensor that matches the spec; one that differs only in strides is copied.
 
-        Args:
-            value: the argument of a caller.
-            what: its name in errors.
-            number: its number in errors.
+        Errors name it by `what` and `number`.
 
         Raises:
             HidetError: it is not a tensor, or has another shape.

@@ -42,12 +42,7 @@ class FusedOperators:
 
 
 def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
-    """Return a graph after the fusion passes.
-
-    Args:
-        imported: the imported graph, which is lowered in place.
-        recorded: the recorded graph.
-    """
+    """Return a recorded graph after the fusion passes; the imported one is lowered in place."""
     arch = find_arch(imported.device, CompileOptions.current())
     for pipeline in ("graph-pipeline", "compute-pipeline"):
         options = PassOptions(str(arch))

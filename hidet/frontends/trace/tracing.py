@@ -43,10 +43,8 @@ def import_function(
 ) -> ImportedGraph:
     """Trace a function and import it into the graph dialect.
 
-    Args:
-        function: takes tensors like the examples, and returns a list of tensors.
-        examples: fake tensors of `example_mode`.
-        static: the indices of the examples that are constants.
+    It takes tensors like the examples, fake tensors of `example_mode`, and returns a list of
+    tensors. The examples with a number in `static` are constants.
 
     Raises:
         HidetError: the function uses an unsupported operator, or mixes devices.

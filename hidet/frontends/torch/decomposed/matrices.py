@@ -49,11 +49,8 @@ def run(
 ) -> tuple[Tensor, ...]:
     """Run a kernel, and return its results, zeros if its inputs are empty.
 
-    Args:
-        kernel: the name of the function that builds it.
-        sizes: the arguments of that function after the element type and the number of matrices.
-        read: the first arguments of the kernel, its inputs.
-        written: the last ones, its uninitialized results.
+    `kernel` names the function that builds it, for an element type, a number of matrices, and the
+    `sizes`. The kernel takes its inputs, `read`, then its uninitialized results, `written`.
     """
     from hidet.frontends.torch import matrix_kernels  # which imports the script language
 

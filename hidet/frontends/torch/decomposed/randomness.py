@@ -139,10 +139,7 @@ def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest
 def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Callable[..., Tensor]:
     """Return the decomposition of a random operator.
 
-    Args:
-        draw: draws numbers.
-        function: transforms them, given the parameters of the distribution.
-        defaults: the default parameters.
+    `function` transforms the numbers drawn, given the parameters of the distribution.
     """
 
     def like(x: Tensor, *given: float, generator: object = None) -> Tensor:

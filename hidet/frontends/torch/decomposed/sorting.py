@@ -74,11 +74,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
     """Return the element of each row with a rank, and its index.
 
-    Args:
-        x: the tensor.
-        dim: the dimension of the rows.
-        keepdim: whether to keep the dimension.
-        place: returns the ranks [..., 1], given the sorted rows.
+    `place` returns the ranks [..., 1], given the sorted rows.
     """
     found = _sorted(x, dim, False)
     if found is None:

@@ -115,11 +115,7 @@ def concat(g: Emitter, tensors: Sequence[SSAValue], dim: int = 0) -> SSAValue:
 def pad(g: Emitter, x: SSAValue, pads: Sequence[int], value: Number = 0) -> SSAValue:
     """Padding of the last dimensions, or cropping by negative amounts.
 
-    Args:
-        g: the builder.
-        x: the tensor.
-        pads: the amounts before and after, for each dimension, the last one first.
-        value: the padding value.
+    `pads` are the amounts before and after, for each dimension, the last one first.
     """
     sizes = shape_of(x)
     low, high = [0] * len(sizes), [0] * len(sizes)
