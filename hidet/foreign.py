@@ -4,11 +4,7 @@ import torch as _torch
 
 
 class HoldsTensor:
-    """A wrapper of a torch tensor.
-
-    Args:
-        data: the tensor, which is not copied.
-    """
+    """A wrapper of a torch tensor, which is not copied."""
 
     __slots__ = ("_data",)
 

@@ -11,7 +11,7 @@ Every option has a pair of named functions: `hidet.option.search_space(2)` is
 
 import os
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -60,13 +60,18 @@ class Option:
 def _choice(*values: str | int) -> Kind:
     """Return the kind of an enumeration."""
     by_text = {str(value): value for value in values}
+    return _from_text(type(values[0]).__name__, ", ".join(by_text), by_text)
+
+
+def _from_text(kind: str, accepts: str, by_text: Mapping[str, object]) -> Kind:
+    """Return the kind of values that have a text, in lower case."""
 
     def convert(value: object) -> object:
-        if str(value) not in by_text:
+        if str(value).lower() not in by_text:
             raise ValueError
-        return by_text[str(value)]
+        return by_text[str(value).lower()]
 
-    return Kind(type(values[0]).__name__, ", ".join(by_text), convert)
+    return Kind(kind, accepts, convert)
 
 
 def _integer(lowest: int, limit: float, accepts: str) -> Kind:
@@ -82,16 +87,11 @@ def _integer(lowest: int, limit: float, accepts: str) -> Kind:
     return Kind("int", accepts, convert)
 
 
-def _flag() -> Kind:
-    """Return the kind of booleans."""
-    by_text = {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True}
-
-    def convert(value: object) -> object:
-        if str(value).lower() not in by_text:
-            raise ValueError
-        return by_text[str(value).lower()]
-
-    return Kind("bool", "True, False (in the environment also 1, 0, on, off)", convert)
+_FLAG = _from_text(
+    "bool",
+    "True, False (in the environment also 1, 0, on, off)",
+    {"0": False, "1": True, "false": False, "true": True, "off": False, "on": True},
+)
 
 
 def _folder(*, optional: bool = False) -> Kind:
@@ -107,15 +107,11 @@ def _folder(*, optional: bool = False) -> Kind:
     return Kind("Path", "the path of a folder" + (", or None" if optional else ""), convert)
 
 
-def _architecture() -> Kind:
-    """Return the kind of names of GPU architectures."""
-
-    def convert(value: object) -> object:
-        if not isinstance(value, str) or not re.fullmatch(r"auto|sm_\d{2,3}[af]?", value):
-            raise ValueError
-        return value
-
-    return Kind("str", "auto, or an architecture such as sm_80 or sm_90a", convert)
+def _architecture(value: object) -> object:
+    """Return the name of a GPU architecture."""
+    if not isinstance(value, str) or not re.fullmatch(r"auto|sm_\d{2,3}[af]?", value):
+        raise ValueError
+    return value
 
 
 def _default_cache_dir() -> Path:
@@ -123,16 +119,6 @@ def _default_cache_dir() -> Path:
     import platformdirs
 
     return platformdirs.user_cache_path("hidet")
-
-
-def _default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
-def _default_verify_level() -> bool:
-    """Return whether to verify between stages: if they are dumped."""
-    return get_option("dump_dir") is not None
 
 
 _POSITIVE = _integer(1, inf, "an integer from 1 up")
@@ -148,7 +134,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             "arch",
-            _architecture(),
+            Kind("str", "auto, or an architecture such as sm_80 or sm_90a", _architecture),
             "auto",
             "the GPU architecture to compile for; auto is the one of the device",
         ),
@@ -164,7 +150,7 @@ OPTIONS: dict[str, Option] = {
         Option(
             "num_workers",
             _POSITIVE,
-            _default_workers,
+            lambda: len(os.sched_getaffinity(0)),
             "the number of parallel compilers, and of processes that lower kernels",
         ),
         Option(
@@ -182,25 +168,25 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             "verify_level",
-            _flag(),
-            _default_verify_level,
+            _FLAG,
+            lambda: get_option("dump_dir") is not None,
             "verify the legality of the program between stages; on if dump_dir is set",
         ),
         Option(
             "checks",
-            _flag(),
+            _FLAG,
             True,
             "kernels of models check the indices of look-ups and, on the CPU, integer divisors",
         ),
         Option(
             "overlap_launches",
-            _flag(),
+            _FLAG,
             True,
             "use programmatic dependent launch between kernels of models, from sm_90 on",
         ),
         Option(
             "strict",
-            _flag(),
+            _FLAG,
             False,
             "compile kernels for the CPU that detect races, accesses out of bounds and reads of "
             "uninitialized memory; slow",
@@ -220,7 +206,7 @@ OPTIONS: dict[str, Option] = {
         ),
         Option(
             "full_traceback",
-            _flag(),
+            _FLAG,
             False,
             "show the frames of the compiler too in errors of scripts",
         ),
@@ -275,11 +261,7 @@ def set_option(name: str, value: object) -> None:
 
 @contextmanager
 def context(**overrides: object) -> Generator[None]:
-    """Restore all options at the end of a `with` block.
-
-    Args:
-        overrides: values to set, by the name of the option, for the current thread or task.
-    """
+    """Restore all options at the end of a `with` block, which may begin with some `overrides`."""
     values = {name: _convert(_lookup(name), value) for name, value in overrides.items()}
     token = _scope.set({**_scope.get(), **values})
     try:

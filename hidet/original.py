@@ -16,10 +16,8 @@ from hidet.absent import missing
 def show_elsewhere(package: str, table: Mapping[str, Iterable[str]]) -> None:
     """Create modules inside of a package that re-export names of others.
 
-    Args:
-        package: the package.
-        table: maps the path of each module below the package to the modules that it re-exports; the
-            first that has a name wins. A module follows its parent.
+    The table maps the path of each module below the package to the modules that it re-exports; the
+    first that has a name wins. A module follows its parent.
     """
     for path, sources in table.items():
         name = f"{package}.{path}"

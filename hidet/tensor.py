@@ -25,11 +25,11 @@ from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor, plain
 from hidet.frontends.script.types import SCALAR_TYPES, ScalarType, scalar_type
-from hidet.frontends.trace.dtypes import torch_device as _device
-from hidet.frontends.trace.dtypes import torch_dtype as _dtype
-from hidet.frontends.trace.operators import arithmetic, compare, contraction, reduce, transform
+from hidet.frontends.trace.operators import arithmetic, contraction, reduce, transform
 from hidet.frontends.trace.recording import Operator, Traced
 from hidet.frontends.trace.sizes import printable, recording_mode, symbol_var
+from hidet.frontends.trace.tracing import torch_device as _device
+from hidet.frontends.trace.tracing import torch_dtype as _dtype
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,11 +51,9 @@ def _reflected(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 @explains_members
 class Tensor(Traced):
-    """A tensor; what holds it is one of torch's.
+    """A tensor; what holds it is one of torch's, which is not copied.
 
-    Args:
-        data: the tensor of torch, which is not copied.
-        trace: of a symbol, the operator that gives it, and the number of its result.
+    `trace` is, of a symbol, the operator that gives it, and the number of its result.
 
     Raises:
         HidetError: scripts have no type for its elements.
@@ -227,9 +225,9 @@ class Tensor(Traced):
     __xor__ = __rxor__ = arithmetic.bitwise_xor
     __lshift__ = arithmetic.bitwise_left_shift
     __rshift__ = arithmetic.bitwise_right_shift
-    __lt__, __le__ = compare.less, compare.less_equal
-    __gt__, __ge__ = compare.greater, compare.greater_equal
-    __eq__, __ne__ = compare.equal, compare.not_equal
+    __lt__, __le__ = arithmetic.less, arithmetic.less_equal
+    __gt__, __ge__ = arithmetic.greater, arithmetic.greater_equal
+    __eq__, __ne__ = arithmetic.equal, arithmetic.not_equal
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:

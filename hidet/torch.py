@@ -16,12 +16,12 @@ What has been compiled, and how long it took:
 
 from hidet.absent import explain_missing
 from hidet.frontends.torch import register
+from hidet.frontends.torch.backend import ManyShapesWarning
 from hidet.frontends.torch.backend import hidet_backend as backend
-from hidet.frontends.torch.by_shape import ManyShapesWarning
-from hidet.frontends.torch.config import DynamoConfig, dynamo_config
 from hidet.frontends.torch.custom_op import register_op
 from hidet.frontends.torch.partition import UnsupportedOperatorWarning
 from hidet.frontends.torch.program import compiled_graphs
+from hidet.frontends.torch.settings import DynamoConfig, dynamo_config
 
 explain_missing(__name__)
 

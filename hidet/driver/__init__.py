@@ -7,10 +7,9 @@
 - `options`, `target`: the options and the target of a compilation;
 - `programs`: the cache of whole programs, so that a warm start runs no pass;
 - `compilation`: the stages of a cold start;
-- `tuning`, `candidates`: the tuner as a pass, and the builder of its candidates;
-- `passes`: runs the pipeline, with times, dumps and located errors;
+- `tuning`: the tuner as a pass, and the builder of its candidates;
+- `passes`: runs the pipeline, with times, located errors, and the dumps of `HIDET_DUMP`;
 - `parallel`, `kernel_worker`: the passes on single kernels in worker processes;
-- `dump`: `HIDET_DUMP`;
 - `script`: script functions, which run on the host and launch kernels: `script_arguments` checks
   arguments, `host_code` translates host IR to Python, which calls `kernel_launch`.
 """

@@ -1,7 +1,6 @@
 """The stages of a compilation: from a program to a plan and binaries."""
 
 from contextlib import nullcontext
-from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -13,11 +12,10 @@ from hidet.backend.cache import Store
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
 from hidet.context import make_context
-from hidet.driver.dump import Dump
 from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
 from hidet.driver.parallel import kernel_workers, lower_kernels
-from hidet.driver.passes import Lowering
+from hidet.driver.passes import Dump, Lowering
 from hidet.driver.programs import Program
 from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
@@ -38,24 +36,19 @@ def compile_program(
 ) -> Program:
     """Lower a program in place, print and build its kernels, and read its plan.
 
-    Args:
-        module: the program, of the graph dialect.
-        text: the same program as text.
-        key: its key in the cache, which names its folder in `dump_dir`.
-        toolchain: the compiler of the kernels.
-        arch: the target architecture.
-        store: the cache, which receives the binaries.
-        options: the options.
-        report: receives the times of the stages and passes.
-        device: the device that the tuner measures on.
-
-    Raises: see `hidet.driver.compile_graph`.
+    `text` is the same program, `key` names its folder in `dump_dir`, and the tuner measures on
+    `device`. For errors see `hidet.driver.compile_graph`.
     """
     dump = Dump(options.dump_dir, key)
     settings = options.for_passes(str(arch))
     tuner = make_tuner(toolchain, arch, store, options, device)
-    again = partial(_parse, text)
-    lowering = Lowering(module, dump, report, again=again, verify=settings.verify)
+    lowering = Lowering(
+        module,
+        dump,
+        report,
+        again=lambda: Parser(make_context(), text).parse_module(),
+        verify=settings.verify,
+    )
     with KernelBuilds(
         toolchain,
         store.kernels,
@@ -85,10 +78,6 @@ def compile_program(
         dump.plan(plan.to_json())
         dump.logs(store, builds.keys)
     return Program(plan, {builds.keys[symbol]: path for symbol, path in paths.items()})
-
-
-def _parse(text: str) -> ModuleOp:
-    return Parser(make_context(), text).parse_module()
 
 
 def build_printed(

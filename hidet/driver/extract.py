@@ -70,8 +70,10 @@ class _Extraction:
             target=target,
             inputs=tuple(specs[:input_count]),
             outputs=tuple(specs[input_count:]),
-            # In the order of the caller's arguments.
-            constants=dict(sorted(self.constants.items(), key=lambda item: _natural(item[0]))),
+            # In the order of the caller's arguments: p2 before p10.
+            constants=dict(
+                sorted(self.constants.items(), key=lambda each: (len(each[0]), each[0]))
+            ),
             kernels=tuple(self.kernels),
             prepare=() if prepare is None else launches[prepare],
             forward=launches[forward],
@@ -236,8 +238,3 @@ def _buffer(op: BufferOp) -> Argument:
 def _attribute(op: FuncOp, name: str) -> int:
     value = op.attributes.get(name)
     return value.value.data if isinstance(value, IntegerAttr) else 0
-
-
-def _natural(name: str) -> tuple[int, str]:
-    """Return a sort key that orders names by the number at their end: p2 before p10."""
-    return len(name), name

@@ -305,11 +305,7 @@ def wrap(value: int, bits: int) -> int:
 
 
 def check(condition: bool, message: str) -> None:
-    """Check an assertion.
-
-    Raises:
-        HidetError: it does not hold.
-    """
+    """Raise a `HidetError` unless an assertion holds."""
     if not condition:
         raise HidetError(f"the assertion does not hold: {message}")
 

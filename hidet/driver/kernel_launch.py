@@ -1,8 +1,9 @@
-"""Loads and launches single kernels, those of scripts."""
+"""Loads and launches single kernels, those of scripts; locates errors about their sources."""
 
 import ctypes
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -12,19 +13,48 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK
+from hidet.backend.printer.kernel import origins_of
 from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
-from hidet.driver.compiler_errors import in_script
 from hidet.driver.plan_types import packer_of
-from hidet.errors import HidetError
+from hidet.errors import CompilationError, HidetError
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.kernels import CpuKernel, CudaKernel, Extents
-from hidet.runtime.library import Library
+from hidet.runtime.kernels import CpuKernel, CudaKernel, Extents, Library
 from hidet.runtime.specs import WORD
 from hidet.runtime.tensor_maps import MAP_BYTES
 from hidet.runtime.tensors import POINTER_ALIGNMENT
+
+
+def name_line(error: CompilationError, kernels: Sequence[KernelOp]) -> None:
+    """Add the user's line to the error of a compiler, if it names a line of the source.
+
+    Each kernel is in its own file.
+    """
+    path = error.source_path
+    number = re.search(rf"{re.escape(path)}[:(](\d+)", error.log) if path else None
+    for kernel in kernels:
+        if number is None or not error.what.startswith(f"kernel '{kernel.sym_name.data}'"):
+            continue
+        line = int(number[1])
+        origins = origins_of(kernel)[:line]
+        known = [*lines_of(kernel.location)[:1], *filter(None, origins)]
+        if known:
+            error.where = f"{known[-1]}, which became {path}:{line}"
+
+
+def in_script(message: str, kernel: KernelOp) -> str:
+    """Return a message of a kernel with "line 8" of its source replaced by a script's line."""
+    if "the assertion does not hold" in message:  # followed by the script author's own text
+        return message
+    origins = origins_of(kernel)
+
+    def line_of(found: re.Match[str]) -> str:
+        known = [*filter(None, origins[: int(found[1])])]
+        return f" in {known[-1]}" if known else found[0]
+
+    return re.sub(r" in line (\d+)\b", line_of, message)
 
 
 def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | CudaKernel:

@@ -14,8 +14,7 @@ from hidet.pass_options import PassOptions
 class CompileOptions:
     """The options of one compilation, by their names in `hidet.option`, which documents them.
 
-    Attributes:
-        use_cuda_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
+    `use_cuda_graph`, to replay one instead of launching kernel by kernel, is one of torch's.
     """
 
     target: str

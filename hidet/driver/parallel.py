@@ -60,16 +60,9 @@ def lower_kernels(
 ) -> bool:
     """Lower the kernels of a program by `lowering-pipeline`, and replace their bodies by binaries.
 
-    Each kernel is built as soon as it is lowered. If a pass or a worker fails, nothing is replaced,
-    so that the passes can run in this process, with their errors; a crash is warned of.
-
-    Args:
-        module: the program after `schedule-pipeline`.
-        workers: the workers, of `kernel_worker`.
-        options: the options of the passes.
-        toolchain: the compiler of the kernels.
-        builds: receives the sources.
-        report: receives the times of the passes.
+    The program comes from `schedule-pipeline`. Each kernel is built as soon as it is lowered. If a
+    pass or a worker fails, nothing is replaced, so that the passes can run in this process, with
+    their errors; a crash is warned of.
 
     Returns:
         Whether the kernels are lowered; not if there are too few.

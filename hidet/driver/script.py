@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
@@ -22,8 +24,6 @@ from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda import PrintfOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED, MAY_ALIAS, ON_CPU
-from hidet.driver.compiler_errors import name_line
-from hidet.driver.dump import Dump
 from hidet.driver.host_code import (
     Launch,
     compile_host,
@@ -31,11 +31,10 @@ from hidet.driver.host_code import (
     optional_arguments,
     written_arguments,
 )
-from hidet.driver.kernel_launch import Launcher, load_kernel
+from hidet.driver.kernel_launch import Launcher, load_kernel, name_line
 from hidet.driver.options import CompileOptions
-from hidet.driver.passes import Lowering
+from hidet.driver.passes import Dump, Lowering
 from hidet.driver.script_arguments import Arguments, number_of, sizes_of
-from hidet.driver.script_keys import key_of
 from hidet.driver.target import find_toolchain
 from hidet.errors import CompilationError, HidetError
 from hidet.foreign import plain
@@ -45,10 +44,14 @@ from hidet.frontends.script.module import IRModule
 from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import passes_of, run_pipeline
 from hidet.pass_options import PassOptions
-from hidet.runtime.strict import accessible
+from hidet.runtime.kernels import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tracebacks import public
 from hidet.utils.benchmark import benchmark_func
+
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledFunction
+
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as traced, per thread, and as printed."""
@@ -235,11 +238,8 @@ class CompiledFunction:
     ) -> tuple[torch.Tensor, ...]:
         """Return the new values of the tensors that the function writes, without writing them.
 
-        This is for functional graphs, for example to replace an operator.
-
-        Args:
-            read: its first arguments.
-            written: its last arguments.
+        This is for functional graphs, for example to replace an operator. `read` are the first
+        arguments, `written` the last ones.
         """
         from hidet.driver.script_operator import call_functionally
 
@@ -353,7 +353,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
     return [
         Launcher(op, load_kernel(paths[name], op, device))
         if (name := op.sym_name.data) in paths
-        else _nothing
+        else lambda *_: None  # an empty grid
         for op in ops
     ]
 
@@ -363,5 +363,17 @@ def is_strict(op: KernelOp) -> bool:
     return INSTRUMENTED in op.attributes
 
 
-def _nothing(*values: int | float) -> None:
-    """Launch a kernel with an empty grid."""
+_FUNCTIONS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
+_NUMBERS = count()
+
+
+def key_of(function: CompiledFunction) -> str:
+    """Return a new key of a function."""
+    key = f"{function.name} {next(_NUMBERS)}"
+    _FUNCTIONS[key] = function
+    return key
+
+
+def function_of(key: str) -> CompiledFunction:
+    """Return the function with a key."""
+    return _FUNCTIONS[key]

@@ -22,7 +22,7 @@ from torch.fx.node import has_side_effect
 from torch.library import Library
 
 from hidet.dialects.cuda.names import is_identifier, symbol_of
-from hidet.driver.script_keys import function_of
+from hidet.driver.script import function_of
 from hidet.foreign import HoldsTensor, plain
 from hidet.forks import FORK_HANDLERS
 from hidet.frontends.script.launches import Parameter

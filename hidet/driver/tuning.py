@@ -1,27 +1,131 @@
-"""Runs the tuner on the program of fusions, before `schedule`."""
+"""Runs the tuner on the program of fusions, before `schedule`, and builds its candidates."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from hidet.arch.chips import Arch
-from hidet.backend.cache import Store
+from hidet.backend.build import build_kernels
+from hidet.backend.cache import Store, artifact_key
 from hidet.backend.toolchains import Toolchain
-from hidet.driver.candidates import CandidateBuilder
-from hidet.driver.fingerprint import source_fingerprint
 from hidet.driver.options import CompileOptions
-from hidet.tuning.tuner import Conditions, Tuner
+from hidet.driver.programs import source_fingerprint
+from hidet.errors import CompilationError
+from hidet.runtime.plan import Plan
+from hidet.tuning.tuner import Built, Conditions, Tuner
 from hidet.tuning.winners import Winners
+from hidet.tuning.workers import Message, WorkerError, WorkerPool
+
+LOWERING = "hidet.driver.lowering_worker"
+
+LOWER_SECONDS = 120.0
+"""A candidate that takes longer to lower is rejected."""
+
+MOST_IN_A_RUN = 8
+"""The maximal number of candidates per run of the compiler, whose start-up they share."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A lowered candidate: its plan without keys of binaries, and its source."""
+
+    plan: Plan
+    source: str
+
+
+class CandidateBuilder(ExitStack):
+    """Lowers candidates in worker processes and compiles them, on all cores.
+
+    There is one worker per core by default. The time limit of a run of the compiler is in seconds.
+    """
+
+    def __init__(
+        self,
+        arch: Arch,
+        toolchain: Toolchain,
+        store: Store,
+        workers: int | None,
+        time_limit: float,
+    ) -> None:
+        super().__init__()
+        self._arch = arch
+        self._toolchain = toolchain
+        self._store = store
+        self._workers = workers or len(os.sched_getaffinity(0))
+        self._time_limit = time_limit
+        self._pool = self.enter_context(WorkerPool(LOWERING, self._workers, LOWER_SECONDS))
+
+    def build(
+        self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
+    ) -> list[Built]:
+        """Build programs of one fusion each, with the text of their config; see `Builder`."""
+        requests: list[Message] = [
+            {"program": text, "config": config, "arch": str(self._arch), "number": number}
+            for number, (text, config) in enumerate(candidates)
+        ]
+        replies = self._pool.ask_all(requests)
+        lowered = {
+            number: Lowered(Plan.from_json(reply["plan"]), reply["source"])
+            for number, reply in enumerate(replies)
+            if not isinstance(reply, WorkerError)
+        }
+        size = min(MOST_IN_A_RUN, -(-len(lowered) // self._workers)) or 1
+        numbers = list(lowered)
+        batches = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+
+        def compile_batch(batch: Sequence[int]) -> dict[int, Built]:
+            built = self._compile({number: lowered[number] for number in batch})
+            for _ in batch:
+                advance()
+            return built
+
+        with ThreadPoolExecutor(self._workers) as threads:
+            built = list(threads.map(compile_batch, batches))
+        found = dict(chain.from_iterable(each.items() for each in built))
+        for number, reply in enumerate(replies):
+            if isinstance(reply, WorkerError):
+                found[number] = reply
+                advance()
+        return [found[number] for number in range(len(candidates))]
+
+    def _compile(self, batch: dict[int, Lowered]) -> dict[int, Built]:
+        """Compile candidates in one run; if it fails, separately, to find out which ones fail."""
+        source = "\n".join(each.source for each in batch.values())
+        try:
+            path = build_kernels(
+                {"candidates": source},
+                self._toolchain,
+                self._store.kernels,
+                progress=False,
+                workers=1,
+                time_limit=self._time_limit,
+            )["candidates"]
+        except CompilationError as error:
+            if len(batch) == 1:
+                return dict.fromkeys(batch, WorkerError(error.what))
+            alone = [self._compile({number: each}) for number, each in batch.items()]
+            return dict(chain.from_iterable(each.items() for each in alone))
+        key = artifact_key(source, self._toolchain.fingerprint())
+        built: dict[int, Built] = {}
+        for number, each in batch.items():
+            kernels = tuple(replace(kernel, artifact_key=key) for kernel in each.plan.kernels)
+            plan = replace(each.plan, kernels=kernels)
+            built[number] = {"plan": plan.to_json(), "artifacts": {key: str(path)}}
+        return built
 
 
 class Tune(ModulePass):
     """Sets the configs of fusions by a tuner; it is not part of any pipeline.
 
-    Args:
-        tuner: the tuner. It memorizes its results, so a second run measures nothing.
+    The tuner memorizes its results, so a second run measures nothing.
     """
 
     name = "tune"
@@ -55,18 +159,11 @@ def make_tuner(
     again: bool = False,
     cold: bool = False,
 ) -> Tuner:
-    """Return the tuner of a compilation.
+    """Return the tuner of a compilation, which measures candidates on `device`.
 
-    In strict mode, whose times are meaningless, winners are only looked up.
-
-    Args:
-        toolchain: the compiler of the kernels.
-        arch: the target architecture.
-        store: the cache.
-        options: the options.
-        device: the device that candidates are measured on.
-        again: search again for problems that have a winner, and replace it.
-        cold: measure with weights that are not in the cache, however small they are.
+    In strict mode, whose times are meaningless, winners are only looked up. `again` searches again
+    for problems that have a winner, and replaces it; `cold` measures with weights that are not in
+    the cache, however small they are.
     """
     return Tuner(
         Conditions(

@@ -48,16 +48,10 @@ def resized(
     rule: Rule,
     corners: Sequence[float] = (),
 ) -> torch.Tensor:
-    """Return a tensor resized along some axes.
+    """Return a tensor resized along some axes; the factors are about the new over the old sizes.
 
-    Args:
-        x: the tensor.
-        axes: the axes.
-        sizes: the new size of each.
-        factors: the scale of each, about the new size over the old one.
-        rule: the interpolation parameters.
-        corners: the region of interest: its starts, then its ends, relative to the sizes; the whole
-            tensor if empty.
+    `corners` are the region of interest: its starts, then its ends, relative to the sizes; the
+    whole tensor if empty.
     """
     if (plain := _interpolated(x, axes, sizes, factors, rule)) is not None:
         return plain
@@ -154,19 +148,15 @@ def _weights(
     shrink = min(factor, 1.0) if rule.antialias else 1.0
     radius = math.ceil((1 if rule.mode == "linear" else 2) / shrink)
     samples = coordinates.floor()[:, None] + torch.arange(-radius + 1, radius + 1)
-    kernel = _triangle if rule.mode == "linear" else _cubic
-    weights = kernel((coordinates[:, None] - samples).abs() * shrink, rule.cubic)
+    distances = (coordinates[:, None] - samples).abs() * shrink
+    is_linear = rule.mode == "linear"
+    weights = (1 - distances).clamp(min=0) if is_linear else _cubic(distances, rule.cubic)
     if rule.exclude:
         weights = torch.where((samples < 0) | (samples > old - 1), 0.0, weights)
     weights = weights / weights.sum(1, keepdim=True)
     matrix = torch.zeros(new, old, dtype=torch.float64)
     matrix.scatter_add_(1, samples.clamp(0, old - 1).to(torch.int64), weights)
     return matrix, outside
-
-
-def _triangle(distance: torch.Tensor, _: float) -> torch.Tensor:
-    """Return the weights of linear interpolation."""
-    return (1 - distance).clamp(min=0)
 
 
 def _cubic(d: torch.Tensor, a: float) -> torch.Tensor:

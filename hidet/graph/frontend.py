@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 class TorchModel:
     """A module of PyTorch that takes tensors and symbols.
 
-    Args:
-        module: the module, in the mode that it is called in; its weights are read in every call.
+    It keeps the mode that it is called in, and its weights are read in every call.
     """
 
     def __init__(self, module: torch.nn.Module) -> None:

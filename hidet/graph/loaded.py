@@ -27,7 +27,7 @@ from hidet.errors import CacheError, HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.torch.storage import View as StorageView
 from hidet.frontends.trace.built import BuiltGraph
 from hidet.frontends.trace.flow_graph import FlowGraph
@@ -36,7 +36,7 @@ from hidet.frontends.trace.pass_context import GraphSettings
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Traced
 from hidet.frontends.trace.tracing import example_of
-from hidet.graph.content import PLAN, PROGRAM, Content, Output, SavedTensor, weight_part
+from hidet.graph.saved import PLAN, PROGRAM, Content, Output, SavedTensor, weight_part
 from hidet.program_text import broken_string
 from hidet.runtime.container import Container
 from hidet.runtime.plan import Plan

@@ -9,9 +9,10 @@ has its program. `save_compiled` adds the plan and the binaries, which run witho
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import torch
 
@@ -21,24 +22,84 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.direct import DirectCall
 from hidet.frontends.torch.imported import ImportedGraph, Returned
 from hidet.frontends.torch.program import output_of, read
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.built import BuiltGraph
 from hidet.frontends.trace.flow_graph import FlowGraph
-from hidet.graph.content import (
-    PLAN,
-    PROGRAM,
-    Content,
-    Input,
-    Output,
-    SavedTensor,
-    View,
-    weight_part,
-)
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.container import write
 from hidet.runtime.plan import Plan
 from hidet.runtime.specs import DtypeName
 from hidet.runtime.tensors import DTYPES
+
+PROGRAM = "program"
+"""The part with the text of the program."""
+
+PLAN = "plan"
+"""The part with the plan; the parts of binaries are named by their keys."""
+
+
+def weight_part(number: int) -> str:
+    """Return the name of the part of a weight."""
+    return f"p{number}"
+
+
+@dataclass(frozen=True)
+class SavedTensor:
+    """An input, or a weight, which is contiguous."""
+
+    dtype: DtypeName
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument of the program: the number of an input, and its span of storage, or -1."""
+
+    origin: int
+    span: int
+
+
+@dataclass(frozen=True)
+class View:
+    """The view that an output is; see `hidet.frontends.torch.storage.View`."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output; see `hidet.frontends.torch.imported.Returned`. There is at most one view."""
+
+    kind: Literal["result", "source", "copy"]
+    origin: int
+    views: tuple[View, ...]
+
+
+@dataclass(frozen=True)
+class Content:
+    """The description of a saved graph.
+
+    Attributes:
+        hidet: the version of hidet that wrote it.
+        device: the device.
+        machine: the architecture of the binaries; "" without binaries.
+        inputs: the inputs.
+        taken: the inputs that the program takes.
+        weights: the constants of the program, "p0", "p1" ...
+        outputs: the outputs; `source` and `copy` number the inputs, then the weights.
+    """
+
+    hidet: str
+    device: Literal["cpu", "cuda"]
+    machine: str
+    inputs: tuple[SavedTensor, ...]
+    taken: tuple[Input, ...]
+    weights: tuple[SavedTensor, ...]
+    outputs: tuple[Output, ...]
+
 
 _NAMES: dict[torch.dtype, DtypeName] = {dtype: name for name, dtype in DTYPES.items()}
 
@@ -49,9 +110,7 @@ Saveable: TypeAlias = FlowGraph | BuiltGraph | DirectCall
 class _Writer:
     """Collects the content of a file.
 
-    Args:
-        interface: the interface of the program.
-        arguments: the spec of each input, or the weight; None for a number.
+    Of each input, `arguments` has the spec, or the weight; None for a number.
     """
 
     def __init__(

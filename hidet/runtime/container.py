@@ -48,13 +48,7 @@ class _Parts:
 
 
 def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> None:
-    """Write a file atomically.
-
-    Args:
-        path: the file, which may exist.
-        content: a dataclass that describes the file; see `hidet.runtime.checked_json`.
-        parts: buffers, by name.
-        key: the key of the seal.
+    """Write a file atomically: a dataclass (see `hidet.runtime.checked_json`), and buffers by name.
 
     Raises:
         OSError: it cannot be written.

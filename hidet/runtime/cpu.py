@@ -10,8 +10,7 @@ import torch
 
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
-from hidet.runtime.kernels import CpuKernel, Extents
-from hidet.runtime.library import Library
+from hidet.runtime.kernels import CpuKernel, Extents, Library
 from hidet.runtime.plan import ALIGNMENT, Launch, Plan
 from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.specs import Span
@@ -21,10 +20,7 @@ from hidet.runtime.tensor_maps import encode_for_cpu
 class CpuExecutor(Executor):
     """A plan on the CPU: launches run sequentially, each on all cores.
 
-    Args:
-        plan: the plan.
-        artifacts: the path of the shared library of each artifact key of the plan.
-        snapshots: compares the addresses and the version counters of the weights.
+    `artifacts` are the paths of the shared libraries, by the artifact keys of the plan.
     """
 
     def __init__(

@@ -40,15 +40,9 @@ MAX_KEPT_MAPS = 256
 
 
 class CudaGraphExecutor(Executor):
-    """A plan on one GPU.
+    """A plan on one GPU, which replays a CUDA Graph or else launches kernel by kernel.
 
-    Args:
-        plan: the plan.
-        cubins: the binary of each artifact key of the plan.
-        device: the GPU, with its index.
-        services: the driver and torch's streams; created by default.
-        use_graph: replay a CUDA Graph; otherwise launch kernel by kernel.
-        snapshots: compares the addresses and the version counters of the weights.
+    `cubins` are the binaries, by the artifact keys of the plan.
     """
 
     def __init__(

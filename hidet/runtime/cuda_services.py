@@ -13,11 +13,7 @@ from hidet.forks import FORK_HANDLERS
 
 
 class CudaServices:
-    """The CUDA driver and torch's streams and memory, for one GPU; tests use a fake one.
-
-    Attributes:
-        driver: the module `cuda.bindings.driver`; its functions return a tuple with a status first.
-    """
+    """The CUDA driver and torch's streams and memory, for one GPU; tests use a fake one."""
 
     def __init__(self, device: torch.device) -> None:
         self.driver: Any = import_module("cuda.bindings.driver")

@@ -3,9 +3,10 @@
 Buffers share bytes of the arena, so hazards are computed on byte ranges, not on buffers.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 
@@ -36,40 +37,32 @@ class _Memory:
     """
 
     def __init__(self) -> None:
-        self._starts: list[int] = []
         self._segments: list[_Segment] = []
 
     def read(self, launch: int, start: int, stop: int) -> set[int]:
         """Record a read; return the launches that wrote these bytes."""
-        first, last = self._isolate(start, stop)
-        writers: set[int] = set()
-        for segment in self._segments[first:last]:
-            if segment.writer is not None:
-                writers.add(segment.writer)
+        segments = self._segments[self._isolate(start, stop)]
+        for segment in segments:
             segment.readers.append(launch)
-        return writers
+        return {segment.writer for segment in segments if segment.writer is not None}
 
     def write(self, launch: int, start: int, stop: int) -> set[int]:
         """Record a write; return the last launches that wrote these bytes, and readers since."""
-        first, last = self._isolate(start, stop)
+        place = self._isolate(start, stop)
         before: set[int] = set()
-        for segment in self._segments[first:last]:
+        for segment in self._segments[place]:
             before.update(segment.readers)
             if segment.writer is not None:
                 before.add(segment.writer)
-        self._segments[first:last] = [_Segment(start, stop, launch)]
-        self._starts[first:last] = [start]
+        self._segments[place] = [_Segment(start, stop, launch)]
         return before
 
-    def _isolate(self, start: int, stop: int) -> tuple[int, int]:
-        """Split segments at `start` and `stop`, fill gaps between, and return their range.
+    def _isolate(self, start: int, stop: int) -> slice:
+        """Split segments at `start` and `stop`, fill gaps between, and return their positions.
 
         Untouched bytes become segments without history.
         """
-        self._split(start)
-        self._split(stop)
-        first = bisect_left(self._starts, start)
-        last = bisect_left(self._starts, stop)
+        first, last = self._split(start), self._split(stop)
         filled: list[_Segment] = []
         position = start
         for segment in self._segments[first:last]:
@@ -80,74 +73,26 @@ class _Memory:
         if position < stop:
             filled.append(_Segment(position, stop))
         self._segments[first:last] = filled
-        self._starts[first:last] = [segment.start for segment in filled]
-        return first, first + len(filled)
+        return slice(first, first + len(filled))
 
-    def _split(self, position: int) -> None:
-        """Split the segment that contains `position`, if there is one."""
-        index = bisect_right(self._starts, position) - 1
-        if index < 0:
-            return
-        segment = self._segments[index]
-        if segment.start < position < segment.stop:
-            tail = _Segment(position, segment.stop, segment.writer, list(segment.readers))
-            segment.stop = position
-            self._segments.insert(index + 1, tail)
-            self._starts.insert(index + 1, position)
-
-
-class _Reachability:
-    """Reachability between launches, by a chain decomposition of the graph.
-
-    Each launch is on a chain, where every launch depends on the previous one, and stores how many
-    launches of each chain precede it. This takes n * width integers, where the width of the graph
-    is small for a neural network.
-    """
-
-    def __init__(self) -> None:
-        self._chain_of: list[int] = []
-        self._place_of: list[int] = []
-        self._before: list[list[int]] = []
-        self._lengths: list[int] = []
-
-    def add(self, candidates: Iterable[int]) -> tuple[int, ...]:
-        """Add the next launch, which depends on `candidates`; return the direct dependencies."""
-        before = [0] * len(self._lengths)
-        direct: list[int] = []
-        # Only a later candidate can depend on another one, so the latest are visited first.
-        for candidate in sorted(candidates, reverse=True):
-            if before[self._chain_of[candidate]] > self._place_of[candidate]:
-                continue
-            direct.append(candidate)
-            for chain, count in enumerate(self._before[candidate]):
-                before[chain] = max(before[chain], count)
-        self._append(before)
-        return tuple(reversed(direct))
-
-    def _append(self, before: list[int]) -> None:
-        """Append the next launch to a chain whose end precedes it, or to a new one."""
-        for chain, length in enumerate(self._lengths):
-            if before[chain] == length:
-                break
-        else:
-            chain = len(self._lengths)
-            self._lengths.append(0)
-            before.append(0)
-        self._chain_of.append(chain)
-        self._place_of.append(self._lengths[chain])
-        self._lengths[chain] += 1
-        before[chain] = self._lengths[chain]
-        self._before.append(before)
+    def _split(self, position: int) -> int:
+        """Split the segment at `position`, if any; return the position of the next one."""
+        index = bisect_left(self._segments, position, key=attrgetter("start"))
+        before = self._segments[index - 1] if index else None
+        if before is not None and position < before.stop:
+            tail = replace(before, start=position, readers=list(before.readers))
+            before.stop = position
+            self._segments.insert(index, tail)
+        return index
 
 
 def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, ...]]:
     """Return the earlier launches that each launch depends on, ascending, transitively reduced.
 
-    Args:
-        launches: the accesses of each launch, in sequential order.
+    The accesses of the launches are in sequential order.
     """
     memories: dict[Hashable, _Memory] = {}
-    reachability = _Reachability()
+    ahead: list[int] = []  # for each launch the set of those that precede it, and itself, as bits
     dependencies: list[tuple[int, ...]] = []
     for number, accesses in enumerate(launches):
         found: set[int] = set()
@@ -158,5 +103,12 @@ def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, .
             note = memory.write if access.writes else memory.read
             found |= note(number, access.start, access.stop)
         found.discard(number)
-        dependencies.append(reachability.add(found))
+        reached, direct = 0, list[int]()
+        # Only a later launch can depend on another one, so the latest are visited first.
+        for candidate in sorted(found, reverse=True):
+            if not reached >> candidate & 1:
+                direct.append(candidate)
+                reached |= ahead[candidate]
+        ahead.append(reached | 1 << number)
+        dependencies.append(tuple(reversed(direct)))
     return dependencies

@@ -81,9 +81,7 @@ class Executor(ABC):
     ) -> list[torch.Tensor]:
         """Run the graph and return its outputs, which are new tensors in every call.
 
-        Args:
-            inputs: the inputs of the plan, contiguous, on this executor's device.
-            constants: the weights, in the order of the plan.
+        The tensors are in the order of the plan, on this device; inputs are contiguous.
 
         Raises:
             HidetError: a tensor does not match the plan, or a launch failed.

@@ -36,11 +36,9 @@ _threads = threading._active.values()  # pyright: ignore
 class KeepAlive:
     """References to the current memory of tensors.
 
-    Args:
-        tensors: the tensors; they are read in native code, without a thread switch in between.
-
     Attributes:
-        tensors: aliases of the tensors, which no other thread can access.
+        tensors: aliases of the tensors, which no other thread can access. They are read in native
+            code, without a thread switch in between.
         reference: returns this object while it lives.
     """
 

@@ -1,15 +1,100 @@
 """Kernels that are loaded on a device, of compiled graphs and of scripts."""
 
 import ctypes
-from collections.abc import Callable
+import weakref
+from _ctypes import dlclose
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import prod
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from hidet import option
 from hidet.arch.limits import PORTABLE_CLUSTER, STATIC_SHARED_BYTES
 from hidet.errors import DivisionByZeroError, HidetError, IndexOutOfRangeError
+from hidet.forks import FORK_HANDLERS
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.library import Library
-from hidet.runtime.strict import StrictLaunches
+
+
+class _Memory(ctypes.Structure):
+    """Memory that a kernel may access, as hidet_cpu_thread.h reads it."""
+
+    _fields_ = (("start", ctypes.c_uint64), ("bytes", ctypes.c_ulonglong))
+
+
+_accessible: ContextVar[ctypes.Array[_Memory]] = ContextVar("hidet.accessible")
+
+
+@contextmanager
+def accessible(memory: Iterable[tuple[object, int]]) -> Generator[None]:
+    """Declare the memory behind the pointer arguments of strict kernels in a `with` block.
+
+    Accesses through other pointers are not checked.
+
+    Args:
+        memory: the address and the size in bytes of each argument; others are ignored.
+    """
+    known = [_Memory(start, size) for start, size in memory if size and isinstance(start, int)]
+    token = _accessible.set((_Memory * len(known))(*known))
+    try:
+        yield
+    finally:
+        _accessible.reset(token)
+
+
+class StrictLaunches:
+    """Prepares the launches of a library, if it was compiled in strict mode.
+
+    The seed is the option `strict_seed`, read at every launch.
+    """
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._set: Callable[..., None] | None
+        # void hidet_set_strict(seed, memory, count) applies to the next launch of the thread.
+        make = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)
+        try:
+            self._set = make(("hidet_set_strict", library))
+        except (AttributeError, UnicodeDecodeError):  # it names the path, which may be no text
+            self._set = None
+
+    def prepare(self) -> None:
+        """Prepare the next launch of this thread."""
+        if self._set is None:
+            return
+        seed, memory = option.get_option("strict_seed"), _accessible.get(None)
+        if memory is None:
+            self._set(seed, None, 0)
+        else:
+            self._set(seed, ctypes.addressof(memory), len(memory))
+
+
+class Library:
+    """A shared library; it is unloaded when this object dies, so its kernels keep a reference.
+
+    In a forked child process, the forking thread runs kernels on one core: its OpenMP workers do
+    not exist there, and it would wait for them. New threads of the child get new workers.
+
+    Attributes:
+        native: the loaded library, which also resolves the functions of OpenMP.
+
+    Raises:
+        HidetError: it cannot be loaded.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.native = ctypes.CDLL(str(path))
+        except (OSError, UnicodeDecodeError) as error:  # a path may not be UTF-8
+            raise HidetError(f"cannot load the kernels of {path}: {error}") from error
+        unload = weakref.finalize(self, dlclose, self.native._handle)
+        unload.atexit = False  # threads may still be at work in it
+        FORK_HANDLERS.add(self)
+
+    def after_fork(self) -> None:
+        """Run on one core, without OpenMP workers."""
+        self.native.omp_set_num_threads(1)
+
 
 Extents: TypeAlias = tuple[int, ...]
 """The extents of a grid or a block along x, y and z."""
@@ -22,10 +107,7 @@ The message has two lines: what is wrong, and where."""
 class CpuKernel:
     """A kernel compiled by g++, in which the extents of blocks and clusters are constants.
 
-    Args:
-        library: the library that contains it.
-        symbol: its name in the library.
-        shared_bytes: the dynamic shared memory of a block.
+    `symbol` is its name in the library, `shared_bytes` the dynamic shared memory of a block.
     """
 
     def __init__(self, library: Library, symbol: str, shared_bytes: int) -> None:
@@ -64,15 +146,8 @@ class CpuKernel:
 class CudaKernel:
     """A kernel compiled by nvcc, in the context of a GPU, which the caller is attached to.
 
-    Args:
-        services: the GPU.
-        module: the loaded module.
-        symbol: its name in the module.
-        shared_bytes: the dynamic shared memory of a block.
-        cluster: the extents of a cluster, which are constants of the kernel.
-
-    Attributes:
-        function: the driver's handle.
+    `symbol` is its name in the module, `shared_bytes` the dynamic shared memory of a block;
+    the extents of a cluster are constants of the kernel. `function` is the driver's handle.
 
     Raises:
         CudaError: it is not in the module.

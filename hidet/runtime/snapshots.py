@@ -29,13 +29,7 @@ LookUp = Callable[[], list[Any]]
 
 
 class Snapshot:
-    """An integer property of the tensors of a list.
-
-    Args:
-        read: returns the property of a tensor.
-        tensors: the list.
-        positions: the positions of the tensors that count.
-    """
+    """An integer property, which `read` returns, of the tensors at some positions of a list."""
 
     def __init__(
         self,
@@ -79,12 +73,7 @@ class Snapshots:
 
 
 class _NativeSnapshot(Snapshot):
-    """A snapshot that native code compares.
-
-    Args:
-        matches: the native function, bound to the function that reads the property.
-        snapshot: the arguments of `Snapshot`.
-    """
+    """A snapshot that native code compares; `matches` is bound to the function that reads."""
 
     def __init__(self, matches: Callable[..., int], *snapshot: Any) -> None:
         super().__init__(*snapshot)

@@ -33,10 +33,7 @@ _Tensor = torch.Tensor
 class WeightSet:
     """The weights of one module, and what was computed from them.
 
-    Args:
-        prepared: what was computed.
-        versions: the version counters of the weights at that time; None if they have none.
-        weights: the weights.
+    `versions` are the version counters of the weights at that time; None if they have none.
     """
 
     def __init__(
@@ -70,11 +67,8 @@ class WeightSet:
 class WeightSets:
     """The most recently used weight sets of a compiled graph.
 
-    Args:
-        positions: the positions of the constants that the `prepare` launches read.
-        prepare: fills new prepared memory from all constants of a call, and returns it.
-        snapshots: takes snapshots of version counters.
-        capacity: the number of sets to keep.
+    `prepare` fills new prepared memory from all constants of a call, and returns it; its launches
+    read the constants at `positions`.
     """
 
     def __init__(
@@ -101,7 +95,8 @@ class WeightSets:
         key = tuple(weight.data_ptr() for weight in weights)
         known = self._sets.get(key)
         if known is None or not known.is_current(constants):
-            self._drop_dead()
+            for dead in [k for k, each in self._sets.items() if each.prepared is None]:
+                del self._sets[dead]
             versions = self._versions(constants)
             known = WeightSet(self._prepare(constants), versions, weights)
             self._sets[key] = known
@@ -122,11 +117,6 @@ class WeightSets:
 
     def __len__(self) -> int:
         return sum(weight_set.prepared is not None for weight_set in self._sets.values())
-
-    def _drop_dead(self) -> None:
-        dead = [key for key, weight_set in self._sets.items() if weight_set.prepared is None]
-        for key in dead:
-            del self._sets[key]
 
     def _warn_untracked(self) -> None:
         if not self._warned:

@@ -48,12 +48,7 @@ def check_text(output: str, checks: str) -> None:
 
 
 def filecheck(program: str, pipeline: str = "", arguments: Sequence[str] = ()) -> None:
-    """Run passes on a program and match its own CHECK comments against the result.
-
-    Args:
-        program: the program, with CHECK comments.
-        pipeline: the passes, as for `hidet-opt -p`.
-        arguments: further arguments of `hidet-opt`.
+    """Run passes on a program (see `run_passes`), and match its own CHECK comments.
 
     Raises:
         AssertionError: the comments do not match.
@@ -62,7 +57,7 @@ def filecheck(program: str, pipeline: str = "", arguments: Sequence[str] = ()) -
 
 
 def roundtrip(text: str) -> str:
-    """Check that a program round-trips through custom and generic form; return the former.
+    """Return the custom form of a program, after checking that it and the generic form round-trip.
 
     Raises:
         AssertionError: the program changes.
@@ -79,13 +74,8 @@ def roundtrip(text: str) -> str:
 def expect_error(text: str, pipeline: str, message: str) -> str:
     """Check that the parser, a verifier or a pass rejects a program; return the error's text.
 
-    Args:
-        text: the program.
-        pipeline: the passes, as for `hidet-opt -p`.
-        message: a substring of the expected error.
-
     Raises:
-        AssertionError: there is no error, or another one.
+        AssertionError: there is no error, or one without `message`.
     """
     try:
         output = run_passes(text, pipeline)

@@ -41,9 +41,50 @@ from hidet.legality.dominance import check_dominance
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.program_text import broken_string, deepest, refused_value, undecodable
-from hidet.tools.pass_times import PassTime, count_operations, format_pass_times
 from hidet.tools.pipes import leave_pipe
 from hidet.universe import multiverse
+
+
+@dataclass(frozen=True)
+class PassTime:
+    """The time of a pass, and the number of operations before and after it."""
+
+    name: str
+    seconds: float
+    ops_before: int
+    ops_after: int
+
+
+def count_operations(op: Operation) -> int:
+    """Return the number of operations in `op`, including itself."""
+    return sum(1 for _ in op.walk())
+
+
+def format_pass_times(times: list[PassTime]) -> str:
+    """Format the times as a table with a total."""
+    total = sum(time.seconds for time in times)
+    rows = [("pass", "ms", "%", "ops before", "ops after")]
+    for time in times:
+        share = 100 * time.seconds / total if total else 0.0
+        rows.append(
+            (
+                time.name,
+                f"{time.seconds * 1e3:.2f}",
+                f"{share:.1f}",
+                str(time.ops_before),
+                str(time.ops_after),
+            )
+        )
+    rows.append(("total", f"{total * 1e3:.2f}", "", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        ).rstrip()
+        for row in rows
+    )
+
 
 # xDSL's underline of the operation that does not verify, in a note with the whole program.
 _UNDERLINE = re.compile(r"^(?P<operation>.*)\n *\^+-*$", re.MULTILINE)
@@ -113,12 +154,7 @@ class AliasedMLIRTarget(MLIRTarget):
 
 
 class HidetOptMain(xDSLOptMain):
-    """The driver behind `hidet-opt`.
-
-    Args:
-        arguments: the command line without the name of the program; None: that of this process.
-        stdin: the default input; None: that of this process.
-    """
+    """The driver behind `hidet-opt`; arguments and input are by default those of this process."""
 
     version_format = f"hidet-opt {hidet.__version__} on xDSL {{xdsl_version}}"
 

@@ -13,5 +13,5 @@ Candidates are lowered and built in worker processes, and measured in another on
 - `measuring`, `chain`, `agreement`: the measuring process;
 - `progress`, `report`: output.
 
-`hidet.driver.candidates` lowers and builds candidates.
+`hidet.driver.tuning` lowers and builds candidates.
 """

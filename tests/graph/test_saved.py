@@ -12,7 +12,7 @@ from torch import nn
 import hidet
 from hidet import ops, option
 from hidet.errors import HidetError, SavedGraphError
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.graph import PassContext
 from hidet.lowering import pipelines
 from hidet.runtime import container as file_format

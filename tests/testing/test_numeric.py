@@ -4,10 +4,8 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from hidet.testing.numeric import assert_close, error_of, poison
+from hidet.testing.numeric import assert_close, poison
 
 INF, NAN = math.inf, math.nan
 
@@ -22,31 +20,20 @@ def f64(*values):
     return torch.tensor(values, dtype=torch.float64)
 
 
-@given(
-    st.floats(allow_nan=False, allow_infinity=False, width=32),
-    st.floats(allow_nan=False, allow_infinity=False, width=32),
-)
-def test_measure(a, r):
-    """The measure is |a - r| / (|r| + 1), in float64."""
-    assert error_of(f32(a), f64(r)).item() == pytest.approx(abs(a - r) / (abs(r) + 1), rel=1e-15)
-
-
 def test_close():
     """An error below the tolerance passes, one above does not."""
     assert_close(f32(100.0, 0.5), f64(100.5, 0.5), 5e-3)
-    with pytest.raises(AssertionError, match="1 of 2 elements"):
+    with pytest.raises(AssertionError, match="1 / 2"):
         assert_close(f32(100.0, 0.5), f64(100.5, 0.5), 4.9e-3)
 
 
 def test_message_names_the_worst():
-    """The message tells the index, both values and the error."""
+    """The message tells how many are wrong, and the index and the error of the worst."""
     actual = torch.zeros(2, 3, dtype=torch.float32)
     reference = torch.zeros(2, 3, dtype=torch.float64)
     reference[0, 1], reference[1, 2] = 1.0, 3.0
-    with pytest.raises(AssertionError) as caught:
+    with pytest.raises(AssertionError, match=r"2 / 6 (.|\n)*difference: 3.0 at index \(1, 2\)"):
         assert_close(actual, reference, 1e-5)
-    assert "2 of 6 elements are off by more than 1e-05; worst is [1, 2]: 0.0" in str(caught.value)
-    assert "it should be 3.0, error 0.75" in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [INF, -INF, NAN])
@@ -61,7 +48,7 @@ def test_not_finite_meets_the_same(value):
 )
 def test_not_finite_meets_something_else(actual, reference):
     """No tolerance covers a value that is not finite."""
-    with pytest.raises(AssertionError, match="error inf"):
+    with pytest.raises(AssertionError, match="1 / 2"):
         assert_close(f32(1.0, actual), f64(1.0, reference), 1e30)
 
 
@@ -73,7 +60,7 @@ def test_reference_must_be_precise():
 
 def test_shapes():
     """A result of another shape never passes, also where it could be broadcast."""
-    with pytest.raises(AssertionError, match=r"the shape is \(1,\), it should be \(2,\)"):
+    with pytest.raises(AssertionError, match=r"\[1\]\) != torch.Size\(\[2\]"):
         assert_close(f32(1.0), f64(1.0, 1.0), 1e-5)
     assert_close(f32(), f64(), 0.0)
     assert_close(torch.tensor(2.0), torch.tensor(2.0, dtype=torch.float64), 0.0)
@@ -83,9 +70,9 @@ def test_whole_numbers_are_exact():
     """Whole numbers and booleans must be equal, whatever the tolerance."""
     assert_close(torch.tensor([1, 2]), torch.tensor([1, 2]), 0.0)
     big = 2**60
-    with pytest.raises(AssertionError, match="1 of 1 elements"):
+    with pytest.raises(AssertionError, match="1 / 1"):
         assert_close(torch.tensor([big]), torch.tensor([big + 1]), 1.0)
-    with pytest.raises(AssertionError, match="1 of 2 elements"):
+    with pytest.raises(AssertionError, match="1 / 2"):
         assert_close(torch.tensor([True, False]), torch.tensor([True, True]), 1.0)
 
 
@@ -94,7 +81,7 @@ def test_poison_floats(dtype):
     """Poison in a floating point tensor is found, whatever was expected."""
     poisoned = poison(torch.zeros(3, dtype=dtype))
     assert poisoned.isnan().all()
-    with pytest.raises(AssertionError, match="3 of 3 elements"):
+    with pytest.raises(AssertionError, match="3 / 3"):
         assert_close(poisoned, torch.zeros(3, dtype=torch.float64), 1e30)
 
 

@@ -13,9 +13,9 @@ from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
-from hidet.driver import candidates as candidates_module
 from hidet.driver import compile_graph
-from hidet.driver.candidates import CandidateBuilder
+from hidet.driver import tuning as tuning_module
+from hidet.driver.tuning import CandidateBuilder
 from hidet.tuning import search as search_module
 from hidet.tuning import tuner as tuner_module
 from hidet.tuning.tuner import Conditions, Tuner, TuningWarning
@@ -261,13 +261,13 @@ def test_runs_of_the_compiler_are_shared(store, problem, monkeypatch):
     the_problem = problem()
     texts = [(the_problem.text, str(the_problem.attribute(c))) for c in the_problem.configs]
     sources = []
-    build_kernels = candidates_module.build_kernels
+    build_kernels = tuning_module.build_kernels
 
     def count(kernels, *arguments, **options):
         sources.extend(kernels.values())
         return build_kernels(kernels, *arguments, **options)
 
-    monkeypatch.setattr(candidates_module, "build_kernels", count)
+    monkeypatch.setattr(tuning_module, "build_kernels", count)
     with CandidateBuilder(Arch.parse("cpu"), Gxx(), store, 2, 600) as builder:
         builder.build(texts, lambda: None)
     assert [source.count("HIDET_KERNEL(") for source in sources] == [4, 4]

@@ -9,20 +9,10 @@ from onnx import TensorProto, numpy_helper
 
 from hidet.errors import HidetError, UnsupportedDtypeError
 
+_NAMES = "BFLOAT16 BOOL DOUBLE FLOAT FLOAT16 INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64"
+
 DTYPES: dict[int, torch.dtype] = {
-    TensorProto.FLOAT: torch.float32,
-    TensorProto.UINT8: torch.uint8,
-    TensorProto.INT8: torch.int8,
-    TensorProto.UINT16: torch.uint16,
-    TensorProto.INT16: torch.int16,
-    TensorProto.INT32: torch.int32,
-    TensorProto.INT64: torch.int64,
-    TensorProto.BOOL: torch.bool,
-    TensorProto.FLOAT16: torch.float16,
-    TensorProto.DOUBLE: torch.float64,
-    TensorProto.UINT32: torch.uint32,
-    TensorProto.UINT64: torch.uint64,
-    TensorProto.BFLOAT16: torch.bfloat16,
+    TensorProto.DataType.Value(name): getattr(torch, name.lower()) for name in _NAMES.split()
 }
 """torch's data types by ONNX's numbers."""
 

@@ -28,14 +28,9 @@ def instruction(
     """Return the script function that inserts an operation and returns its result.
 
     Each parameter is an operand: an address for an element of memory, as the instruction table
-    describes it, else a scalar, which is converted to the operand type.
-
-    Args:
-        name: the name of the function.
-        op: the operation.
-        parameters: the names of the parameters, first of the operands, then of `fields`.
-        summary: the docstring, by default that of the operation.
-        fields: constant fields, or the range of a compile-time parameter.
+    describes it, else a scalar, which is converted to the operand type. Behind the operands follow
+    `fields`: constants, or the range of a compile-time parameter. `summary` is the docstring, by
+    default that of the operation.
     """
     numbers = {field: each for field, each in fields.items() if isinstance(each, range)}
     fixed = {field: each for field, each in fields.items() if not isinstance(each, range)}

@@ -51,15 +51,11 @@ def check_host_value(what: str, value: Scalar) -> None:
                 f"the {what} depends on '{op.memref.name_hint}', which is assigned several times",
                 hint="compute it from arguments, by names that are assigned once",
             )
-        if not all(_runs_on_host(each) for each in op.walk()):
+        if not all(is_arithmetic(e) or isinstance(e, scf.IfOp | scf.YieldOp) for e in op.walk()):
             raise ScriptError(
                 f"the {what} depends on values that are known only in the kernel",
                 hint="compute it from scalar arguments, by arithmetic",
             )
-
-
-def _runs_on_host(op: Operation) -> bool:
-    return is_arithmetic(op) or isinstance(op, scf.IfOp | scf.YieldOp)
 
 
 def _computing(values: Sequence[SSAValue]) -> list[Operation]:

@@ -60,7 +60,8 @@ class Loops(Assignments):
             case Tasks():
                 self._task_loop(node, over)
             case Group():
-                self._group_loop(node, over)
+                op = GroupOp(over.first, over.count)
+                self._visit(node, op, Scalar(op.worker, INDEX))
             case Scalar() | Tensor() | Pointer():
                 raise self.source.error(
                     node.iter,
@@ -260,11 +261,6 @@ class Loops(Assignments):
         is_name = isinstance(node.target, ast.Name)
         single = len(indices) == 1 and is_name and not tasks.bind_tuple
         self._visit(node, foreach, indices[0] if single else indices)
-
-    def _group_loop(self, node: ast.For, group: Group) -> None:
-        """Emit the body of a warp group."""
-        op = GroupOp(group.first, group.count)
-        self._visit(node, op, Scalar(op.worker, INDEX))
 
     def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object) -> None:
         """Insert an op with the body of a loop."""

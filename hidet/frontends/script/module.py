@@ -37,8 +37,7 @@ class BuiltModule(Protocol):
 class IRModule:
     """Script functions as IR of the `task` and `cuda` dialects; prints as MLIR.
 
-    Args:
-        functions: the initial functions by name; see `add_function`.
+    The initial functions are as for `add_function`.
     """
 
     def __init__(self, functions: Mapping[str, ScriptFunction] | None = None) -> None:

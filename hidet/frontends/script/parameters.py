@@ -162,14 +162,9 @@ def flatten_arguments(
 def convert_argument(
     what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool
 ) -> object:
-    """Return an argument as its parameter takes it.
+    """Return an argument as its parameter `what` takes it; without a type, it takes everything.
 
-    Args:
-        what: the parameter, in messages.
-        kind: its type, None if it takes everything.
-        value: the argument.
-        is_launch: whether a kernel is launched, which takes only memory and numbers.
-        is_changed: whether the function assigns to the parameter.
+    A kernel that is launched takes only memory and numbers.
     """
     taken: object = value
     match kind:

@@ -339,7 +339,9 @@ def unary(name: str, operand: Scalar) -> Scalar:
     if name == "not":
         return binary("^", convert(operand, BOOL), True)
     if name == "~":
-        return binary("^", operand, _all_bits(kind))
+        is_word = kind.kind == "unsigned" and kind.bits >= 32
+        all_bits = True if kind is BOOL else kind.limits[1] if is_word else -1
+        return binary("^", operand, all_bits)
     if kind.is_float:
         wide = convert(operand, F32) if kind.bits == 16 else operand
         make = arith.NegfOp if name == "-" else FUNCTIONS["abs"]
@@ -347,13 +349,6 @@ def unary(name: str, operand: Scalar) -> Scalar:
     if name == "-":
         return binary("-", 0, operand)
     return binary("max", operand, binary("-", 0, operand))
-
-
-def _all_bits(kind: ScalarType) -> int:
-    """Return the number of a type with all bits set."""
-    if kind is BOOL:
-        return True
-    return kind.limits[1] if kind.kind == "unsigned" and kind.bits >= 32 else -1
 
 
 def negated(condition: Scalar) -> Scalar:

@@ -5,7 +5,7 @@
 
 Read in this order: `backend` (the entry point), `decompositions`, `importer` and `operators` (ATen
 to the graph dialect), `outputs` and `storage` (strides and views), `partition` (the fallback),
-`program` (the compiled graph); `by_shape` and `compiling` (recompilation).
+`program` (the compiled graph); `compiling` (recompilation).
 """
 
 from functools import cache

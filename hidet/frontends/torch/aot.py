@@ -10,6 +10,7 @@ from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx.node import map_arg
 
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import Boxed, by_precision
@@ -17,7 +18,6 @@ from hidet.frontends.torch.correctness import Reporting
 from hidet.frontends.torch.custom_op import looking_inside
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.gradients import TrainingGraphs, static_inputs
-from hidet.frontends.torch.half import in_half
 from hidet.frontends.torch.imported import updates_of
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
@@ -46,7 +46,7 @@ def compile_torch(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    lowered = in_half(module, example_inputs) if settings["use_fp16"] else module
+    lowered = _in_half(module, example_inputs) if settings["use_fp16"] else module
     with looking_inside(), WholeAttention():
         program = through_aot(lowered, example_inputs)
     if not settings["correctness_report"]:
@@ -98,3 +98,34 @@ def _partition_joint(
     merge_draws(module.graph)
     save_seeds(module.graph)
     return min_cut_rematerialization_partition(module, joint_inputs, **named)
+
+
+def _in_half(module: fx.GraphModule, example_inputs: Sequence[Any]) -> fx.GraphModule:
+    """Return one of dynamo's graphs under torch's autocast to float16.
+
+    Matmuls and convolutions compute in float16; what needs a wider range stays in float32. Weights
+    keep their type, since a program converts them once, and so do results.
+    """
+    devices = {each.device.type for each in example_inputs if isinstance(each, torch.Tensor)}
+    device = "cuda" if "cuda" in devices else "cpu"
+    autocast: Any = torch.amp.autocast_mode
+    new = fx.Graph()
+    copies: dict[fx.Node, fx.Node] = {}
+    mode = None
+    for node in module.graph.nodes:
+        if mode is None and node.op != "placeholder":
+            mode = new.call_function(autocast._enter_autocast, (device, torch.float16, True, True))
+        if node.op == "output":
+            new.call_function(autocast._exit_autocast, (mode,))
+            new.output(map_arg(node.args[0], lambda each: _restored(new, each, copies[each])))
+        else:
+            copies[node] = new.node_copy(node, copies.__getitem__)
+    return fx.GraphModule(module, new)
+
+
+def _restored(new: fx.Graph, node: fx.Node, copy: fx.Node) -> fx.Node:
+    """Return the copy of a node, cast back to float32 if that is the node's data type."""
+    value: Any = node.meta.get("example_value")
+    if not isinstance(value, torch.Tensor) or value.dtype is not torch.float32:
+        return copy
+    return new.call_method("to", (copy, torch.float32))

@@ -1,14 +1,110 @@
-"""The entry point: torch.compile calls `hidet_backend` for `backend="hidet"`."""
+"""The entry point: torch.compile calls `hidet_backend` for `backend="hidet"`.
 
+Programs have static shapes. When a model is called with a second shape, dynamo traces it with
+symbols for the sizes that changed, and expects one program for all sizes. Here the graph is
+compiled at a call, once per combination of sizes; dynamo, which would stop recompiling after a few
+shapes, sees one graph.
+"""
+
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import fx
+from torch._guards import TracingContext, tracing
+from torch._subclasses import FakeTensorMode
 
 from hidet.frontends.torch.aot import compile_torch
-from hidet.frontends.torch.by_shape import ProgramsByShape, is_symbolic
+from hidet.frontends.torch.compiling import compiling
 from hidet.frontends.torch.settings import Settings
+
+MANY_SHAPES = 32
+"""The number of shapes of one graph at which a warning is issued."""
+
+
+class ManyShapesWarning(UserWarning):
+    """One graph has been compiled for many shapes, each of which took a compilation."""
+
+
+def is_symbolic(value: object) -> bool:
+    """Return whether an example input has symbolic sizes, or is a symbolic number."""
+    if isinstance(value, torch.Tensor):
+        return not all(type(n) is int for n in (*value.shape, *value.stride()))
+    return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def _numbers_of(graph: fx.Graph) -> dict[int, list[fx.Node]]:
+    """Return the positions of tensor arguments that wrap a float, with their `item()` nodes.
+
+    dynamo passes floats that vary as tensors.
+    """
+    found: dict[int, list[fx.Node]] = {}
+    for position, node in enumerate(graph.find_nodes(op="placeholder")):
+        items = [user for user in node.users if (user.op, user.target) == ("call_method", "item")]
+        if items and len(items) == len(node.users):
+            found[position] = items
+    return found
+
+
+class ProgramsByShape:
+    """The programs of one of dynamo's graphs, by the sizes that they are specialized to."""
+
+    def __init__(
+        self, module: fx.GraphModule, example_inputs: Sequence[Any], settings: Settings
+    ) -> None:
+        self._module = module
+        self._settings = settings
+        self._numbers = _numbers_of(module.graph)
+        self._varying = [
+            n for n, value in enumerate(example_inputs) if is_symbolic(value) or n in self._numbers
+        ]
+        self._programs: dict[tuple[object, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the program for these sizes."""
+        key = tuple(self._sizes(position, arguments[position]) for position in self._varying)
+        program = self._programs.get(key) or self._compile(key, arguments)
+        return program(*arguments)
+
+    def _sizes(self, position: int, argument: Any) -> object:
+        """Return what a program is specialized to in an argument that varies."""
+        if not isinstance(argument, torch.Tensor):
+            return argument
+        if position in self._numbers:
+            return argument.item()
+        return argument.shape, argument.stride()
+
+    def _compile(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Callable[..., Any]:
+        """Compile for these sizes."""
+        with compiling():
+            if key not in self._programs:
+                if len(self._programs) == MANY_SHAPES:
+                    warnings.warn(
+                        f"one graph has been compiled for {MANY_SHAPES} different shapes; every "
+                        "new shape is compiled anew, so pad inputs to a few sizes",
+                        ManyShapesWarning,
+                        stacklevel=2,
+                    )
+                with tracing(TracingContext(FakeTensorMode())):
+                    module = self._with_numbers(arguments)
+                    program = compile_torch(module, list(arguments), self._settings)
+                self._programs[key] = program
+            return self._programs[key]
+
+    def _with_numbers(self, arguments: Sequence[Any]) -> fx.GraphModule:
+        """Return the graph with the floats of a call as constants."""
+        if not self._numbers:
+            return self._module
+        graph = fx.Graph()
+        values: dict[fx.Node, Any] = {}
+        number_of = {item: n for n, items in self._numbers.items() for item in items}
+        for node in self._module.graph.nodes:
+            if node in number_of:
+                values[node] = arguments[number_of[node]].item()
+            else:
+                values[node] = graph.node_copy(node, values.__getitem__)
+        return fx.GraphModule(self._module, graph)
 
 
 def hidet_backend(

@@ -41,10 +41,7 @@ def by_precision(compile_now: Callable[[], Boxed]) -> Boxed:
     """Return a function that recompiles when torch's precision of convolutions changes.
 
     dynamo guards on the flag for matmuls, but not on `torch.backends.cudnn.conv.fp32_precision`
-    (also set by `cudnn.allow_tf32`).
-
-    Args:
-        compile_now: compiles the graph under the current flags.
+    (also set by `cudnn.allow_tf32`). `compile_now` compiles the graph under the current flags.
     """
     programs: dict[str, Boxed] = {fp32_precision("conv"): compile_now()}
 

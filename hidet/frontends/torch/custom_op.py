@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 from torch._library.custom_ops import CustomOpDef, custom_op
 from torch._subclasses.functional_tensor import FunctionalTensorMode
@@ -30,32 +30,21 @@ def looking_inside() -> Generator[None]:
         _INLINES.reset(token)
 
 
+class _Options(TypedDict, total=False):
+    fake: Fake | None
+    backward: Backward | None
+    setup_context: SetupContext | None
+    opaque: bool
+
+
 @overload
 def register_op(
-    name: str,
-    function: Callable[..., Any],
-    /,
-    *,
-    fake: Fake | None = None,
-    backward: Backward | None = None,
-    setup_context: SetupContext | None = None,
-    opaque: bool = False,
+    name: str, function: Callable[..., Any], /, **options: Unpack[_Options]
 ) -> CustomOpDef: ...
-
-
 @overload
 def register_op(
-    name: str,
-    function: None = None,
-    /,
-    *,
-    fake: Fake | None = None,
-    backward: Backward | None = None,
-    setup_context: SetupContext | None = None,
-    opaque: bool = False,
+    name: str, function: None = None, /, **options: Unpack[_Options]
 ) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
-
-
 def register_op(
     name: str,
     function: Callable[..., Any] | None = None,

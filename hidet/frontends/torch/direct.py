@@ -25,7 +25,7 @@ from hidet.frontends.torch.importer import import_whole
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import Draws, drawn, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.runtime.snapshots import Snapshots
 
 if TYPE_CHECKING:

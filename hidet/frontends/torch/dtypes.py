@@ -1,22 +1,16 @@
 """Element types for torch's data types."""
 
 import torch
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import TensorType, i16
 from xdsl.ir import Attribute
 
 from hidet.dialects.graph.base import Tensor
 from hidet.errors import UnsupportedDtypeError, UnsupportedOperatorError
+from hidet.runtime.tensors import DTYPES
 
 ELEMENTS: dict[torch.dtype, Attribute] = {
-    torch.float64: f64,
-    torch.float32: f32,
-    torch.float16: f16,
-    torch.bfloat16: bf16,
-    torch.int64: i64,
-    torch.int32: i32,
-    torch.int16: i16,
-    torch.int8: i8,
-    torch.bool: i1,
+    dtype: getattr(builtin, name) for name, dtype in DTYPES.items()
 }
 """The element type of each data type."""
 

@@ -30,9 +30,7 @@ _CALL = "_hidet_call"
 class _Call:
     """A call whose backward pass would recompute forward.
 
-    Args:
-        arguments: the arguments of the call.
-        watched: the numbers of arguments whose versions autograd itself does not check.
+    `watched` are the numbers of arguments whose versions autograd itself does not check.
     """
 
     def __init__(self, arguments: Sequence[Any], watched: Sequence[int]) -> None:

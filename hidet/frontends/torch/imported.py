@@ -106,13 +106,8 @@ def finish(
 ) -> None:
     """Build the module: return the results, erase dead operations, number arguments and constants.
 
-    Args:
-        result: receives the module, and the tensors for its arguments and constants.
-        block: the operations.
-        returned: the results of the program.
-        sources: the tensors behind arguments and constants.
-        kernels: the kernels that are called.
-        written: the new content of each argument that the program writes.
+    `result` receives the module, and those of the sources (the tensors behind arguments and
+    constants) that are left. `written` is the new content of each argument that the program writes.
     """
     written = written or {}
     returned = (*returned, *written.values())

@@ -56,12 +56,9 @@ _COPIES = {
 
 
 def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> ImportedGraph:
-    """Translate an FX graph of ATen operators.
+    """Translate an FX graph of ATen operators, functional and with static shapes.
 
-    Args:
-        module: the graph: functional, with static shapes.
-        static: the arguments that are parameters or buffers and become constants; the graph does
-            not mutate them.
+    The arguments `static` are parameters or buffers that it does not mutate; they become constants.
     """
     simplify_masks(module)
     importer = Importer(module, static)

@@ -36,7 +36,9 @@ def simplify_masks(module: fx.GraphModule) -> None:
             node.args = (query, key, value, None, shape == "causal", scale)
     for mask, shape in shapes.items():
         if shape is not None:
-            _erase_unused(mask)
+            for each in list(_computing(mask)):
+                if not each.users:
+                    each.graph.erase_node(each)
 
 
 def _shape_of(module: fx.GraphModule, mask: fx.Node, queries: int, keys: int) -> Shape | None:
@@ -105,13 +107,6 @@ def _visible(mask: torch.Tensor) -> torch.Tensor | None:
         return mask
     is_kept, is_hidden = mask == 0, mask <= torch.finfo(mask.dtype).min
     return is_kept if (is_kept | is_hidden).all() else None
-
-
-def _erase_unused(node: fx.Node) -> None:
-    """Erase a constant and those that only it is computed from, unless they have other users."""
-    for each in list(_computing(node)):
-        if not each.users:
-            each.graph.erase_node(each)
 
 
 __all__ = ["simplify_masks"]

@@ -24,12 +24,8 @@ from hidet.frontends.torch.unsigned_bytes import stored
 class OutputBinder:
     """Determines the source of each output.
 
-    Args:
-        g: builds operations.
-        operand: returns the value of a node.
-        positions: the numbers of the graph's arguments.
-        held: the constants of the graph.
-        sources: the tensors behind arguments and constants of the program.
+    `operand` returns the value of a node; `held` are the constants of the graph, `sources` the
+    tensors behind arguments and constants of the program.
     """
 
     def __init__(

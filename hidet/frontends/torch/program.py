@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
 import torch
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
 
 from hidet import option
+from hidet.dialects import graph
+from hidet.dialects.graph.base import element_type
 from hidet.errors import HidetError
-from hidet.frontends.torch.half import set_precision
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
 from hidet.runtime.snapshots import Snapshots
@@ -80,17 +82,28 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
     return compiled
 
 
+_CONTRACTIONS = (
+    graph.MatmulOp | graph.LinearOp | graph.ConvolutionOp | graph.ScaledDotProductAttentionOp
+)
+
+
+def set_precision(module: ModuleOp, settings: Settings) -> None:
+    """Set the precision of the matmuls of a GPU program according to the settings."""
+    for op in module.walk():
+        if not isinstance(op, _CONTRACTIONS):
+            continue
+        if not settings["use_tensor_core"]:
+            op.precision = StringAttr("fma")
+        elif settings["use_fp16_reduction"] and element_type(op.operands[0]) == f16:
+            op.precision = StringAttr("f16")
+
+
 class CompiledProgram:
     """A compiled FX graph, called with the list of its arguments, as AOTAutograd does.
 
-    Args:
-        imported: the graph.
-        settings: the compile settings.
-        runnable: the compiled program, if it has been compiled before.
-
     Attributes:
         report: the times of compilation; None if there was nothing to compile.
-        runnable: the compiled program, if there is one.
+        runnable: the compiled program, if there is one; it may have been compiled before.
         interface: the graph without its module.
     """
 
@@ -99,7 +112,7 @@ class CompiledProgram:
     ) -> None:
         # Makes torch pass one list. torch copies the attributes of the object, not of the class.
         self._boxed_call = True
-        self._run: Callable[..., Sequence[torch.Tensor]] = _nothing
+        self._run: Callable[..., Sequence[torch.Tensor]] = lambda *_: ()
         self.report: CompileTimes | None = None
         self.interface = ImportedGraph(
             device=imported.device,
@@ -144,11 +157,6 @@ class CompiledProgram:
             raise HidetError("the graph has no operators, so there is nothing to measure")
         inputs, constants = self._inputs(arguments), self._constants(arguments)
         return self.runnable.profile(inputs, constants, runs=runs)
-
-
-def _nothing(inputs: object, constants: object) -> Sequence[torch.Tensor]:
-    """Return the results of an empty program."""
-    return ()
 
 
 def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:

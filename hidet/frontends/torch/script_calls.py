@@ -58,12 +58,7 @@ def called_kernel(node: fx.Node) -> CompiledFunction | None:
 
 
 class ScriptCalls:
-    """Translates the calls of kernels in one graph, and collects the kernels.
-
-    Args:
-        g: builds operations.
-        operand: returns the value of a node.
-    """
+    """Translates the calls of kernels in one graph, and collects the kernels."""
 
     def __init__(self, g: Emitter, operand: Callable[[fx.Node], SSAValue]) -> None:
         self.kernels: list[KernelOp] = []
@@ -92,7 +87,9 @@ class ScriptCalls:
         for position, parameter in enumerate(function.arguments.parameters):
             name = names[position]
             if isinstance(parameter.type, ScalarType):
-                values.append(_known(keywords[name], parameter.name))
+                if not isinstance(keywords[name], int | float | bool):
+                    raise unsupported(f"its argument '{parameter.name}' is not constant")
+                values.append(keywords[name])
                 continue
             if name in keywords and keywords[name] is None:
                 raise unsupported(f"its argument '{parameter.name}' is None")
@@ -201,13 +198,6 @@ class _Tensors:
     def type_at(self, position: int) -> Tensor:
         """Return the type of a tensor."""
         return type_of(self._nodes[position].meta["val"])
-
-
-def _known(value: object, name: str) -> Number:
-    """Return the scalar argument of a kernel."""
-    if not isinstance(value, int | float | bool):
-        raise unsupported(f"its argument '{name}' is not constant")
-    return value
 
 
 def _is_empty(node: fx.Node) -> bool:

@@ -13,7 +13,7 @@ import hidet
 from hidet.absent import explains_members
 from hidet.errors import HidetError, MissingMemberError
 from hidet.foreign import plain
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 
 if TYPE_CHECKING:
     from hidet.frontends.torch.program import CompiledProgram
@@ -23,17 +23,7 @@ if TYPE_CHECKING:
 
 @explains_members
 class BuiltGraph:
-    """A compiled flow graph.
-
-    Args:
-        program: the compiled program, which takes the list of inputs and constants.
-        graph: the source graph.
-
-    Attributes:
-        program: see above.
-        specs: the specs of the inputs.
-        constants: the constants, which are passed after the inputs.
-    """
+    """A compiled flow graph; the constants of the program are passed after its inputs."""
 
     def __init__(self, program: CompiledProgram, graph: FlowGraph) -> None:
         self.program = program
@@ -105,12 +95,7 @@ class BuiltGraph:
 
 
 class BuiltForSizes(BuiltGraph):
-    """A flow graph with named sizes, which is specialized for the shapes of each call.
-
-    Args:
-        graph: the graph.
-        space: the search space; the option `search_space` if None.
-    """
+    """A flow graph with named sizes, which is specialized for the shapes of each call."""
 
     def __init__(self, graph: FlowGraph, space: int | None) -> None:
         self._graph = graph

@@ -13,7 +13,7 @@ import torch
 
 from hidet.absent import explains_members
 from hidet.errors import HidetError
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.built import BuiltForSizes, BuiltGraph, CudaGraph
 from hidet.frontends.trace.pass_context import GraphSettings, PassContext
 from hidet.frontends.trace.recorded import Recorded
@@ -96,7 +96,9 @@ class FlowGraph:
         precision = self._settings.precision
 
         def run(*tensors: torch.Tensor) -> list[torch.Tensor]:
-            results = recorded.replay(*(_converted(t, torch.float32, precision) for t in tensors))
+            if precision is not None:
+                tensors = tuple(t.to(precision) if t.dtype == torch.float32 else t for t in tensors)
+            results = recorded.replay(*tensors)
             types = [output.example.dtype for output in recorded.outputs]
             return [r if r.dtype == t else r.to(t) for r, t in zip(results, types, strict=True)]
 
@@ -198,11 +200,6 @@ class FlowGraph:
 
         inputs = self.dummy_inputs() if dummy_inputs is None else dummy_inputs
         return benchmark_func(lambda: self(*inputs), warmup, 1, repeat)
-
-
-def _converted(tensor: torch.Tensor, old: torch.dtype, new: torch.dtype | None) -> torch.Tensor:
-    """Convert a tensor of type `old` to `new`; return others unchanged."""
-    return tensor if new is None or tensor.dtype != old else tensor.to(new)
 
 
 def trace_from(

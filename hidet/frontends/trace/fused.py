@@ -20,7 +20,7 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.plan_types import dtype_name
 from hidet.driver.target import find_arch
 from hidet.errors import HidetError
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator
 from hidet.frontends.trace.tracing import example_of
@@ -42,12 +42,7 @@ class FusedOperators:
 
 
 def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
-    """Return a graph after the fusion passes.
-
-    Args:
-        imported: the imported graph, which is lowered in place.
-        recorded: the recorded graph.
-    """
+    """Return a recorded graph after the fusion passes; the imported one is lowered in place."""
     arch = find_arch(imported.device, CompileOptions.current())
     for pipeline in ("graph-pipeline", "compute-pipeline"):
         options = PassOptions(str(arch))

@@ -94,12 +94,7 @@ class Recorded:
         return any(has_names(tensor.example) for tensor in self.inputs)
 
     def reforward(self, inputs: Sequence[Traced], sizes: Sizes | None = None) -> list[Any]:
-        """Re-record the graph with other inputs.
-
-        Args:
-            inputs: the inputs.
-            sizes: the values of the named sizes; they remain symbolic by default.
-        """
+        """Re-record the graph with other inputs; named sizes without a value remain symbolic."""
         values: dict[int, Traced] = {id(t): t for t in self.constants}
         values |= zip(map(id, self.inputs), inputs, strict=True)
         for node in self.nodes:

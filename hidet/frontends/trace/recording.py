@@ -21,7 +21,7 @@ import hidet
 from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.sizes import Sizes, has_names, recording_mode
 from hidet.frontends.trace.tracing import (
     compile_imported,
@@ -37,11 +37,9 @@ _MAX_PROGRAMS = 4096
 
 
 class Traced(HoldsTensor):
-    """A concrete tensor, or a symbolic one with its producer.
+    """A concrete tensor, or a symbolic one, whose data are fake.
 
-    Args:
-        data: the torch tensor; a fake one if symbolic.
-        trace: the producer of a symbolic tensor, and the result number.
+    `trace` is the producer of a symbolic tensor, and the result number.
     """
 
     __slots__ = ("trace",)
@@ -75,18 +73,11 @@ class Traced(HoldsTensor):
 
 @explains_members
 class Operator:
-    """A call of an operator.
-
-    Args:
-        name: the printed name of the operator.
-        function: the function of torch tensors.
-        arguments: the arguments by parameter name.
-        positional: the positional arguments of the function.
-        keywords: its keyword arguments.
+    """A call of an operator; `name` is the printed one, `function` that of torch tensors.
 
     Attributes:
         inputs: the tensors among the arguments.
-        attributes: the arguments without tensors.
+        attributes: the arguments without tensors, by parameter name.
         outputs: the symbolic results; empty if run eagerly.
         where: the file and line of the call.
     """
@@ -243,10 +234,7 @@ def unary(
 ) -> Callable[..., Any]:
     """Return the operator for an elementwise unary torch function.
 
-    Args:
-        function: the torch function.
-        what: its result, for the docstring.
-        name: the name of the operator; that of the torch function by default.
+    `what` it returns is for the docstring; its name is by default that of the torch function.
     """
 
     def call(x: torch.Tensor) -> torch.Tensor:

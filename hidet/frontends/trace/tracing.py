@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 
 if TYPE_CHECKING:
     from hidet.frontends.torch.imported import ImportedGraph
     from hidet.frontends.torch.program import CompiledProgram
+
+
+from hidet.frontends.script.types import scalar_type
 
 
 def example_of(spec: Spec) -> torch.Tensor:
@@ -40,10 +43,8 @@ def import_function(
 ) -> ImportedGraph:
     """Trace a function and import it into the graph dialect.
 
-    Args:
-        function: takes tensors like the examples, and returns a list of tensors.
-        examples: fake tensors of `example_mode`.
-        static: the indices of the examples that are constants.
+    It takes tensors like the examples, fake tensors of `example_mode`, and returns a list of
+    tensors. The examples with a number in `static` are constants.
 
     Raises:
         HidetError: the function uses an unsupported operator, or mixes devices.
@@ -85,3 +86,16 @@ def precisions() -> tuple[str, str]:
     from hidet.frontends.torch.operators.emitter import fp32_precision
 
     return fp32_precision("matmul"), fp32_precision("conv")
+
+
+def torch_dtype(dtype: object) -> torch.dtype:
+    """Return the torch type of a hidet type or its name."""
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    found: torch.dtype = getattr(torch, scalar_type(dtype).name)
+    return found
+
+
+def torch_device(device: object) -> torch.device:
+    """Return the torch device of a device or its name."""
+    return device if isinstance(device, torch.device) else torch.device(str(device))

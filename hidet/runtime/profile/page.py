@@ -7,8 +7,15 @@ from typing import NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 
-from hidet.runtime.profile.profile import LaunchTimes, Profile
-from hidet.runtime.profile.table import HEADINGS, limit_of, notes, rows_of, summary
+from hidet.runtime.profile.profile import (
+    HEADINGS,
+    LaunchTimes,
+    Profile,
+    limit_of,
+    notes,
+    rows_of,
+    summary,
+)
 
 TEMPLATE = Path(__file__).parent / "page.html.jinja"
 
@@ -19,13 +26,8 @@ TICKS = 10
 class Bar(NamedTuple):
     """A launch in the timeline; positions are percents of its width.
 
-    Attributes:
-        number: the number of the launch.
-        lane: the line that it is drawn in; overlapping launches are in different lanes.
-        start: where it begins.
-        width: its length.
-        early: the percentage of the bar before the end of its dependencies.
-        limit: the limit of its roofline, "" if unknown.
+    Overlapping launches are in different lanes; `early` is the percentage of the bar before the end
+    of its dependencies, `limit` that of its roofline, "" if unknown.
     """
 
     number: int

@@ -1,11 +1,12 @@
-"""The profile of a compiled graph: the median times and the work of each launch."""
+"""The profile of a compiled graph: the median times and the work of each launch, as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from hidet.arch.chips import Arch
 from hidet.arch.roofline import Work
@@ -83,8 +84,6 @@ class Profile:
         return cls(device, arch, len(runs), whole / 1e3, tuple(launches), tuple(alike))
 
     def __str__(self) -> str:
-        from hidet.runtime.profile.table import table
-
         return table(self)
 
     def html(self, title: str = "hidet profile") -> str:
@@ -123,3 +122,127 @@ def _times(plan: Plan, number: int, runs: Sequence[Sequence[Span]], arch: Arch) 
         after=launch.dependencies,
         edges=launch.edges,
     )
+
+
+UNKNOWN = "-"
+"""The cell of an unknown value."""
+
+_PREFIXES = ("", "k", "M", "G", "T", "P")
+
+
+class Row(NamedTuple):
+    """The cells of a launch; times are microseconds."""
+
+    number: str
+    kernel: str
+    start: str
+    time: str
+    wait: str
+    share: str
+    limit: str
+    flops: str
+    bytes: str
+    after: str
+
+
+HEADINGS = Row(
+    "#", "kernel", "start", "time", "wait", "share", "limit", "flops", "bytes", "waits for"
+)
+"""The headings of the columns."""
+
+_TO_THE_LEFT = ("kernel", "limit", "after")
+
+
+def rows_of(profile: Profile) -> list[Row]:
+    """Return the row of each launch."""
+    return [_row(profile, launch) for launch in profile.launches]
+
+
+def table(profile: Profile) -> str:
+    """Return a profile as a table, with a summary before and notes after it."""
+    rows = [HEADINGS, *rows_of(profile)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [_line(row, widths) for row in rows]
+    return "\n".join([summary(profile), "", *lines, "", *notes(profile)])
+
+
+def summary(profile: Profile) -> str:
+    """Return a summary of a profile, in one line."""
+    busy = sum(launch.time for launch in profile.launches)
+    count = len(profile.launches)
+    return (
+        f"{count} {'launch' if count == 1 else 'launches'} on {profile.device}: "
+        f"{profile.span:.2f} us from the first start to the last end, "
+        f"{busy:.2f} us of work; medians of {profile.runs} runs"
+    )
+
+
+def notes(profile: Profile) -> Iterator[str]:
+    """Yield notes about the columns."""
+    arch = profile.arch
+    yield "time: us from the start, or the end of all dependencies if later, to the end"
+    yield "wait: us from the end of the dependencies to the start; negative if it begins earlier"
+    if any(launch.edges == "programmatic" for launch in profile.launches):
+        yield "programmatic: the kernel may begin earlier, and synchronizes itself"
+    yield "flops: of matmuls; bytes: of all that is read and written, each once"
+    if arch.is_cpu:
+        yield "share: unknown on a CPU"
+    else:
+        yield (
+            "share: the time of the roofline relative to the time, at the rates of the largest "
+            f"{arch.name}, {arch.bandwidth / 1e9:.0f} GB/s"
+        )
+    if any((launch.share or 0) > 1 for launch in profile.launches):
+        yield "more than 100%: data in the L2 cache is read faster than from memory"
+    if any(launch.work is None or launch.work.moved is None for launch in profile.launches):
+        yield f"{UNKNOWN}: unknown: accesses depend on data, or a script wrote the kernel"
+    if profile.alike:
+        numbers = ", ".join(map(str, profile.alike))
+        yield f"equal kernels that ran concurrently, whose times may be swapped: {numbers}"
+
+
+def _line(row: Row, widths: Sequence[int]) -> str:
+    """Return a line of the table."""
+    cells = zip(Row._fields, row, widths, strict=True)
+    aligned = (
+        f"{text:{'<' if name in _TO_THE_LEFT else '>'}{width}}" for name, text, width in cells
+    )
+    return "  ".join(aligned).rstrip()
+
+
+def _row(profile: Profile, launch: LaunchTimes) -> Row:
+    work = launch.work
+    moved = None if work is None else work.moved
+    return Row(
+        number=str(launch.number),
+        kernel=launch.name,
+        start=f"{launch.start:.2f}",
+        time=f"{launch.time:.2f}",
+        wait=UNKNOWN if launch.wait is None else f"{launch.wait:.2f}",
+        share=UNKNOWN if launch.share is None else f"{launch.share:.0%}",
+        limit=limit_of(profile, launch) or UNKNOWN,
+        flops=_amount(work.operations) if work is not None and work.operations else UNKNOWN,
+        bytes=UNKNOWN if moved is None else f"{_amount(moved)}B",
+        after=_after(launch),
+    )
+
+
+def limit_of(profile: Profile, launch: LaunchTimes) -> str:
+    """Return what bounds the roofline of a launch, "" if unknown."""
+    if launch.work is None or launch.floor is None:
+        return ""
+    return "flops" if launch.work.is_bound_by_products(profile.arch) else "bytes"
+
+
+def _after(launch: LaunchTimes) -> str:
+    """Return the dependencies of a launch."""
+    numbers = ", ".join(map(str, launch.after))
+    return f"{numbers} programmatic" if launch.edges == "programmatic" else numbers
+
+
+def _amount(number: int) -> str:
+    """Format a number with three digits and a unit prefix."""
+    power = 0
+    while number / 1000**power >= 999.5:  # which three digits would round to 1000
+        power += 1
+    return f"{number / 1000**power:.3g} {_PREFIXES[power]}"

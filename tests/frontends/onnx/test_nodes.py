@@ -15,7 +15,7 @@ from onnx import TensorProto, numpy_helper
 
 from hidet.errors import UnsupportedDtypeError, UnsupportedOperatorError
 from hidet.frontends.onnx.values import tensor_of
-from hidet.frontends.torch.spec import Spec
+from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.tracing import compile_imported, example_of, import_function
 from hidet.graph.frontend import from_onnx
 

@@ -15,9 +15,7 @@ import hidet
 from hidet import option
 from hidet.errors import OptionError
 from hidet.frontends.torch import backend as backend_module
-from hidet.frontends.torch import by_shape
-from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.by_shape import ManyShapesWarning
+from hidet.frontends.torch.backend import ManyShapesWarning, hidet_backend
 from hidet.frontends.torch.settings import MODES, OWN_OPTIONS, Settings
 
 
@@ -132,7 +130,7 @@ def test_numbers_and_shapes_vary(programs):
 
 
 def test_many_shapes_warn(programs, monkeypatch):
-    monkeypatch.setattr(by_shape, "MANY_SHAPES", 3)
+    monkeypatch.setattr(backend_module, "MANY_SHAPES", 3)
     run = compiled(lambda x: x + 1)
 
     def run_all():

@@ -12,9 +12,7 @@ from hidet import option
 from hidet.dialects.graph import ConstantOp, Conv2dOp, LinearOp, MatmulOp
 from hidet.errors import OptionError
 from hidet.frontends.torch import program
-from hidet.frontends.torch.config import FLAGS, DynamoConfig, dynamo_config
-from hidet.frontends.torch.half import set_precision
-from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.settings import FLAGS, DynamoConfig, Settings, dynamo_config
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +118,7 @@ def test_precision_of_products(flags, precisions):
     half = ConstantOp("p0", TensorType(f16, [4, 4]))
     single = ConstantOp("p1", TensorType(f32, [4, 4]))
     products = [MatmulOp(each.result, each.result) for each in (half, single)]
-    set_precision(ModuleOp([half, single, *products]), Settings(flags=flags))
+    program.set_precision(ModuleOp([half, single, *products]), Settings(flags=flags))
     assert [op.precision.data for op in products] == precisions
 
 

@@ -295,11 +295,6 @@ def test_older_form(reduce):
     check(aten.scatter.value_reduce, x, 1, places, 2.5, reduce=reduce)
 
 
-def test_identity():
-    check(aten.eye.default, 3)
-    check(aten.eye.m, 3, 4, dtype=torch.int64)
-
-
 def test_views_are_written():
     x = floats(4, 5, 6)
     check(aten.diagonal_scatter.default, x, floats(5, 4), 2, 0, 2)

@@ -4,7 +4,7 @@ A function here implements its operator by torch's own functions, so that it can
 compiler. It returns `NotImplemented` if the operator should not be decomposed.
 """
 
-from hidet.frontends.torch.decomposed.attention import ATTENTION
+from hidet.frontends.torch.attention import ATTENTION
 from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
 from hidet.frontends.torch.decomposed.counting import COUNTING

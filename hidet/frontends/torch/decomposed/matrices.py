@@ -1,4 +1,4 @@
-"""Linear algebra of small matrices by the batched kernels of `hidet.frontends.torch.matrices`.
+"""Linear algebra of small matrices by the kernels of `hidet.frontends.torch.matrix_kernels`.
 
 A warp factorizes a matrix of up to `LARGEST` rows and columns; a lane solves a system of equations
 for a column. Larger ones run in eager torch, and so do singular vectors and eigenvectors, whose
@@ -33,11 +33,6 @@ def fits(*matrices: Tensor, largest: int = LARGEST) -> bool:
     )
 
 
-def element(x: Tensor) -> str:
-    """Return the name of the element type."""
-    return str(x.dtype).removeprefix("torch.")
-
-
 def stack(x: Tensor, batch: torch.Size) -> Tensor:
     """Return matrices [..., m, n] as [count, m, n], expanded to the shape of a batch."""
     return x.expand(*batch, *x.shape[-2:]).reshape(prod(batch), *x.shape[-2:]).contiguous()
@@ -50,19 +45,20 @@ def common(one: Tensor, other: Tensor) -> torch.Size:
 
 
 def run(
-    build: Callable[..., Any], arguments: Sequence[Any], read: Sequence[Tensor], *written: Tensor
+    kernel: str, sizes: Sequence[Any], read: Sequence[Tensor], *written: Tensor
 ) -> tuple[Tensor, ...]:
     """Run a kernel, and return its results, zeros if its inputs are empty.
 
-    Args:
-        build: returns the kernel.
-        arguments: the arguments of `build`.
-        read: the first arguments of the kernel, its inputs.
-        written: the last ones, its uninitialized results.
+    `kernel` names the function that builds it, for an element type, a number of matrices, and the
+    `sizes`. The kernel takes its inputs, `read`, then its uninitialized results, `written`.
     """
+    from hidet.frontends.torch import matrix_kernels  # which imports the script language
+
     if any(x.numel() == 0 for x in read):
         return tuple(torch.zeros_like(x) for x in written)
-    return build(*arguments).functional(read, written)
+    element = str(read[0].dtype).removeprefix("torch.")
+    build = getattr(matrix_kernels, kernel)
+    return build(element, len(read[0]), *sizes).functional(read, written)
 
 
 def integers(x: Tensor, *shape: int) -> Tensor:
@@ -72,27 +68,22 @@ def integers(x: Tensor, *shape: int) -> Tensor:
 
 def lu_factors(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return LU [..., m, n], pivots [..., min(m, n)] and info [...]."""
-    from hidet.frontends.torch.matrices.triangular import lu_factor
-
     batch, (m, n) = x.shape[:-2], x.shape[-2:]
     rows = stack(x, batch)
     count, least = rows.shape[0], min(m, n)
     written = (x.new_empty(count, n, m), integers(x, count, least), integers(x, count))
-    lu, pivots, info = run(lu_factor, (element(x), count, m, n), [rows], *written)
+    lu, pivots, info = run("lu_factor", (m, n), [rows], *written)
     return lu.mT.reshape(x.shape), pivots.reshape(*batch, least), info.reshape(batch)
 
 
 def solved(lu: Tensor, pivots: Tensor, rhs: Tensor, transposed: bool) -> Tensor:
     """Return the solution of a x = rhs [..., n, columns], given the factors of a."""
-    from hidet.frontends.torch.matrices.triangular import lu_solve
-
     batch, (n, columns) = common(lu, rhs), rhs.shape[-2:]
     factors, right = stack(lu.mT, batch), stack(rhs, batch)
     pivots = stack(pivots[..., None], batch)[..., 0].contiguous()
-    count = factors.shape[0]
-    sizes = (element(lu), count, n, columns, transposed)
-    written = rhs.new_empty(count, columns, n)
-    (found,) = run(lu_solve, sizes, [factors, pivots, right], written)
+    written = rhs.new_empty(len(factors), columns, n)
+    sizes = (n, columns, transposed)
+    (found,) = run("lu_solve", sizes, [factors, pivots, right], written)
     return found.mT.reshape(*batch, n, columns)
 
 
@@ -107,8 +98,6 @@ def lu_unpack(
     lu: Tensor, pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
     """The permutation, the lower and the upper triangle of an LU factorization."""
-    from hidet.frontends.torch.matrices.triangular import permutation
-
     m, n = lu.shape[-2:]
     least, empty = min(m, n), lu.new_empty(0)
     if not fits(lu) or lu.numel() == 0:
@@ -122,7 +111,7 @@ def lu_unpack(
         return empty, lower, upper
     places = checked(pivots.long() - 1, m).reshape(-1, least)
     written = torch.empty(places.shape[0], m, dtype=torch.int64, device=lu.device)
-    (order,) = run(permutation, (places.shape[0], m, least), [places], written)
+    (order,) = run("permutation", (m, least), [places], written)
     order = order.reshape(*pivots.shape[:-1], 1, m)
     rows = torch.arange(m, device=lu.device)[:, None]
     return (order == rows).to(lu.dtype), lower, upper
@@ -205,8 +194,6 @@ def triangular(
     a: Tensor, rhs: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
     """The solution of a x = rhs, or of x a = rhs, with a triangular a."""
-    from hidet.frontends.torch.matrices.triangular import solve_triangular
-
     if not left:
         found = triangular(a.mT, rhs.mT, upper=not upper, unitriangular=unitriangular)
         return found if found is NotImplemented else found.mT
@@ -214,9 +201,9 @@ def triangular(
         return NotImplemented
     batch, (n, columns) = common(a, rhs), rhs.shape[-2:]
     matrices, right = stack(a, batch), stack(rhs, batch)
-    sizes = (element(a), len(matrices), n, columns, upper, unitriangular)
+    sizes = (n, columns, upper, unitriangular)
     written = rhs.new_empty(len(matrices), columns, n)
-    (found,) = run(solve_triangular, sizes, [matrices, right], written)
+    (found,) = run("solve_triangular", sizes, [matrices, right], written)
     return found.mT.reshape(*batch, n, columns)
 
 
@@ -237,14 +224,12 @@ def triangular_solve(
 
 def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor of a symmetric matrix, and info."""
-    from hidet.frontends.torch.matrices.triangular import cholesky
-
     if check_errors or not fits(x):
         return NotImplemented
     batch, n = x.shape[:-2], x.shape[-1]
     rows = stack(x.mT if upper else x, batch)
     written = (torch.empty_like(rows), integers(x, len(rows)))
-    lower, info = run(cholesky, (element(x), len(rows), n), [rows], *written)
+    lower, info = run("cholesky", (n,), [rows], *written)
     # It is stored by columns.
     return (lower if upper else lower.mT).reshape(x.shape), info.reshape(batch)
 
@@ -264,21 +249,17 @@ def cholesky_inverse(factor: Tensor, upper: bool = False) -> Any:
 
 def geqrf(x: Tensor) -> Any:
     """R, and the Householder reflections."""
-    from hidet.frontends.torch.matrices.orthogonal import qr_factor
-
     if not fits(x):
         return NotImplemented
     batch, (m, n) = x.shape[:-2], x.shape[-2:]
     rows = stack(x, batch)
     written = (x.new_empty(len(rows), n, m), x.new_empty(len(rows), min(m, n)))
-    qr, tau = run(qr_factor, (element(x), len(rows), m, n), [rows], *written)
+    qr, tau = run("qr_factor", (m, n), [rows], *written)
     return qr.mT.reshape(x.shape), tau.reshape(*batch, min(m, n))
 
 
 def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Any:
     """A matrix times Q [m, m], given by reflections."""
-    from hidet.frontends.torch.matrices.orthogonal import reflect
-
     if not left:
         found = ormqr(a, tau, other.mT, transpose=not transpose)
         return found if found is NotImplemented else found.mT
@@ -290,9 +271,9 @@ def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: b
         return other.expand(*batch, m, columns).clone()
     rows, right = stack(a[..., :count], batch), stack(other, batch)
     factors = stack(tau[..., None], batch)[..., 0].contiguous()
-    sizes = (element(a), len(rows), m, count, columns, transpose)
+    sizes = (m, count, columns, transpose)
     written = other.new_empty(len(rows), columns, m)
-    (found,) = run(reflect, sizes, [rows, factors, right], written)
+    (found,) = run("reflect", sizes, [rows, factors, right], written)
     return found.mT.reshape(*batch, m, columns)
 
 
@@ -315,27 +296,15 @@ def qr(x: Tensor, mode: str = "reduced") -> Any:
     return ormqr(factors, tau, identity), r
 
 
-def _eigen(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the eigenvalues [..., n] of symmetric matrices, unordered, and eigenvectors."""
-    from hidet.frontends.torch.matrices.orthogonal import eigen
-
-    rows, n = stack(x, x.shape[:-2]), x.shape[-1]
-    written = (x.new_empty(len(rows), n), torch.empty_like(rows))
-    values, vectors = run(eigen, (element(x), len(rows), n), [rows], *written)
-    return values.reshape(x.shape[:-1]), vectors.mT.reshape(x.shape)
-
-
 def _singular(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return left [..., m, n], with m >= n, values [..., n] and right [..., n, n], unordered.
 
     x is left right.T; the columns of left are orthogonal, and their norms are the values.
     """
-    from hidet.frontends.torch.matrices.orthogonal import singular
-
     batch, (m, n) = x.shape[:-2], x.shape[-2:]
     rows = stack(x, batch)
     written = (x.new_empty(len(rows), n, m), x.new_empty(len(rows), n, n))
-    left, right = run(singular, (element(x), len(rows), m, n), [rows], *written)
+    left, right = run("singular", (m, n), [rows], *written)
     values = aten.linalg_vector_norm(left, 2, [-1]).reshape(*batch, n)
     return left.mT.reshape(x.shape), values, right.mT.reshape(*batch, n, n)
 
@@ -348,14 +317,11 @@ def pinv(
         return NotImplemented
     if x.numel() == 0:
         return x.mT.clone()
-    if x.shape[-2] < x.shape[-1]:
-        return pinv(x.mT, atol=atol, rtol=rtol, hermitian=hermitian).mT
     if hermitian:
-        scale, right = _eigen(x)
-        left, sizes = right, scale.abs()
-    else:
-        left, sizes, right = _singular(x)
-        scale = sizes * sizes
+        x = x.tril() + x.tril(-1).mT
+    if x.shape[-2] < x.shape[-1]:
+        return pinv(x.mT, atol=atol, rtol=rtol).mT
+    left, sizes, right = _singular(x)
     relative: Tensor | float = max(x.shape[-2:]) * torch.finfo(x.dtype).eps
     if rtol is not None:
         relative = rtol[..., None]
@@ -364,7 +330,7 @@ def pinv(
     bound = sizes.amax(-1, True) * relative
     if atol is not None:
         bound = torch.maximum(bound, atol[..., None].to(bound.dtype))
-    inverse = torch.where(sizes > bound, 1 / scale, 0)
+    inverse = torch.where(sizes > bound, 1 / (sizes * sizes), 0)
     return (right * inverse[..., None, :]) @ left.mT
 
 

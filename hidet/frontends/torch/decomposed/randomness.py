@@ -117,11 +117,6 @@ def dropout(x: Tensor, p: float, train: bool | None = True) -> tuple[Tensor, Ten
     return x * mask * (1 / (1 - p)), mask
 
 
-def dropout_backward(grad: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """The gradient of dropout."""
-    return grad * mask * scale
-
-
 def bernoulli(x: Tensor, p: float | Tensor | None = None, *, generator: object = None) -> Tensor:
     """Ones with a probability, p or the element itself, else zeros."""
     if generator is not None:
@@ -144,10 +139,7 @@ def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest
 def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Callable[..., Tensor]:
     """Return the decomposition of a random operator.
 
-    Args:
-        draw: draws numbers.
-        function: transforms them, given the parameters of the distribution.
-        defaults: the default parameters.
+    `function` transforms the numbers drawn, given the parameters of the distribution.
     """
 
     def like(x: Tensor, *given: float, generator: object = None) -> Tensor:
@@ -230,7 +222,6 @@ def integers_from_0(x: Tensor, high: int, *, generator: object = None) -> Tensor
 
 RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.native_dropout.default: dropout,
-    aten.native_dropout_backward.default: dropout_backward,
     aten.bernoulli.default: bernoulli,
     aten.bernoulli.p: bernoulli,
     aten.bernoulli.Tensor: bernoulli,

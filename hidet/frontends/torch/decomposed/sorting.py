@@ -59,17 +59,10 @@ def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | No
     return rows.gather(-1, order).to(x.dtype), order
 
 
-def sort(x: Tensor, dim: int = -1, descending: bool = False) -> Any:
-    """The sorted elements, and their indices."""
+def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
+    """The sorted elements, and their indices; it is always stable."""
     found = _sorted(x, dim, descending)
     return NotImplemented if found is None else tuple(back(each, dim, x) for each in found)
-
-
-def stable_sort(
-    x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
-) -> Any:
-    """A sort, which is always stable."""
-    return sort(x, dim, descending)
 
 
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
@@ -81,11 +74,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
     """Return the element of each row with a rank, and its index.
 
-    Args:
-        x: the tensor.
-        dim: the dimension of the rows.
-        keepdim: whether to keep the dimension.
-        place: returns the ranks [..., 1], given the sorted rows.
+    `place` returns the ranks [..., 1], given the sorted rows.
     """
     found = _sorted(x, dim, False)
     if found is None:
@@ -237,7 +226,7 @@ SORTING: dict[Any, Callable[..., Any]] = {
     aten.nanmedian.dim: nanmedian,
     aten.searchsorted.Tensor: searchsorted,
     aten.sort.default: sort,
-    aten.sort.stable: stable_sort,
+    aten.sort.stable: sort,
     aten.topk.default: topk,
 }
 """The decompositions of sorting and scans."""

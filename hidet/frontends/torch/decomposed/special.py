@@ -14,18 +14,13 @@ from torch import Tensor
 aten = torch.ops.aten
 
 
-def _floating(x: Tensor) -> Tensor:
-    """Convert integers to the floating-point type that torch computes in."""
-    return x if x.is_floating_point() else x.to(torch.get_default_dtype())
-
-
 def _real(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Any]:
     """Compute a function in floating point, halves in float32."""
 
     def of_real(x: Tensor) -> Any:
         if x.is_complex():
             return NotImplemented
-        x = _floating(x)
+        x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         return function(wide).to(x.dtype)
 
@@ -116,13 +111,6 @@ def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
     if not x.is_floating_point():
         return NotImplemented
     return (x * factor).round() / factor if decimals >= 0 else (x / factor).round() * factor
-
-
-def eye(rows: int, columns: int | None = None, **how: Any) -> Tensor:
-    """The identity matrix."""
-    places = torch.arange(rows if columns is None else columns, device=how.get("device"))
-    numbers = torch.arange(rows, device=how.get("device"))[:, None]
-    return (places == numbers).to(how.get("dtype") or torch.get_default_dtype())
 
 
 def frexp(x: Tensor) -> Any:
@@ -280,8 +268,6 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.angle.default: _real(angle),
     aten.digamma.default: _real(digamma),
     aten.erfinv.default: _real(erfinv),
-    aten.eye.default: eye,
-    aten.eye.m: eye,
     aten.fmax.default: fmax,
     aten.fmin.default: fmin,
     aten.frexp.Tensor: frexp,

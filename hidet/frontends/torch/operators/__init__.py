@@ -6,14 +6,12 @@ in `tests/frontends/torch/cases.py`.
 
 from hidet.frontends.torch.operators.binary import BINARY
 from hidet.frontends.torch.operators.contraction import CONTRACTION
-from hidet.frontends.torch.operators.creation import CREATION
 from hidet.frontends.torch.operators.emitter import Emitter, Table
-from hidet.frontends.torch.operators.lookup import LOOKUP
 from hidet.frontends.torch.operators.normalization import NORMALIZATION
 from hidet.frontends.torch.operators.pooling import POOLING
+from hidet.frontends.torch.operators.positions import LOOKUP, SCATTER
 from hidet.frontends.torch.operators.reduction import REDUCTION
-from hidet.frontends.torch.operators.scatter import SCATTER
-from hidet.frontends.torch.operators.shape import SHAPE
+from hidet.frontends.torch.operators.shape import CREATION, SHAPE
 from hidet.frontends.torch.operators.unary import UNARY
 
 FAMILIES: dict[str, Table] = {

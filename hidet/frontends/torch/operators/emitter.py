@@ -37,9 +37,7 @@ Table: TypeAlias = dict[Overload, Translation]
 def overloads_of(name: str, operands: int) -> list[Overload]:
     """Return the ATen overloads of a name that map tensors, or numbers, to one tensor.
 
-    Args:
-        name: the name, also that of an operation, such as `graph.add`.
-        operands: the number of arguments.
+    The name may be that of an operation, such as `graph.add`; `operands` is their number.
     """
     packet = getattr(torch.ops.aten, name.removeprefix("graph."), None)
     found = [getattr(packet, name) for name in packet.overloads()] if packet is not None else []
@@ -235,10 +233,7 @@ class Emitter:
     def positions(self, ids: SSAValue, size: int, *, from_end: bool = False) -> SSAValue:
         """Append a bounds check of indices, and return them, nonnegative.
 
-        Args:
-            ids: the indices.
-            size: the size of the dimension.
-            from_end: whether negative indices count from the end.
+        Negative ones may count from the end.
 
         Raises:
             UnsupportedOperatorError: the dimension is empty, where eager torch raises an error.

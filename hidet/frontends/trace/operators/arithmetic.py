@@ -1,4 +1,4 @@
-"""Elementwise arithmetic and mathematical functions."""
+"""Elementwise arithmetic, mathematical functions, comparisons and boolean logic."""
 
 from functools import reduce
 
@@ -99,3 +99,15 @@ def roll(x: T, shifts: Ints, dims: Ints | None = None) -> T:
 def where(cond: T, x: T | float, y: T | float) -> T:
     """Return the elements of x where a condition is true, and those of y elsewhere."""
     return torch.where(cond, x, y)
+
+
+equal = binary(torch.eq, "x == y", "equal")
+greater = binary(torch.greater, "x > y")
+greater_equal = binary(torch.greater_equal, "x >= y")
+less = binary(torch.less, "x < y")
+less_equal = binary(torch.less_equal, "x <= y")
+logical_and = binary(torch.logical_and, "whether both hold,")
+logical_not = unary(torch.logical_not, "whether it does not hold,")
+logical_or = binary(torch.logical_or, "whether one holds,")
+logical_xor = binary(torch.logical_xor, "whether just one holds,")
+not_equal = binary(torch.not_equal, "x != y")

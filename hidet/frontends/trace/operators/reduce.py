@@ -44,14 +44,7 @@ def argmin(x: T, dim: int, keep_dim: bool = False) -> T:
 
 @operator
 def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
-    """Return the cumulative sum.
-
-    Args:
-        x: the tensor.
-        dim: the dimension.
-        exclusive: exclude the element itself.
-        reverse: sum from the end.
-    """
+    """Return the cumulative sum, from the end if `reverse`, without the element if `exclusive`."""
     source = torch.flip(x, [dim]) if reverse else x
     sums = torch.cumsum(source, dim)
     result = sums - source if exclusive else sums

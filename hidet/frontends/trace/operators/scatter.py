@@ -29,14 +29,9 @@ def in_place(function: Callable[Concatenate[T, P], T]) -> Callable[..., Any]:
 
 @in_place
 def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) -> T:
-    """Return `input` with the elements of `src` scattered along a dimension.
+    """Return `input`, modified unless symbolic, with the elements of `src` scattered along `dim`.
 
-    Args:
-        input: the tensor, which is modified unless symbolic.
-        dim: the dimension.
-        index: the index of each element of `src`.
-        src: the elements.
-        reduce: "add" or "multiply" to combine them with existing elements.
+    `index` is that of each element; `reduce`, "add" or "multiply", combines with existing elements.
     """
     names = {"add": "sum", "multiply": "prod"}
     if reduce is None or reduce == "replace":
