@@ -9,8 +9,10 @@ from torch import fx
 from hidet.frontends.torch.aot import compile_torch
 from hidet.frontends.torch.by_shape import ProgramsByShape, is_symbolic
 from hidet.frontends.torch.settings import Settings
+from hidet.limits import resource_errors
 
 
+@resource_errors("the program cannot be compiled")
 def hidet_backend(
     module: fx.GraphModule,
     example_inputs: Sequence[Any],
