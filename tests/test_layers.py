@@ -66,7 +66,7 @@ LAYERS = {
     ),
     "tools": (
         "arch backend context dialects driver errors frontends.script frontends.torch graph "
-        "legality lowering mapping option program_text tuning universe utils"
+        "legality limits lowering mapping option program_text tuning universe utils"
     ),
     "testing": "absent dialects driver errors frontends.script mapping option tools",
     "ir": "absent frontends.script lang original",

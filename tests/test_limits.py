@@ -1,6 +1,7 @@
 """Limits of the process: what runs out is named, and everything works when the limit is gone."""
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import hidet
 from hidet.errors import ResourceError
 from hidet.limits import resource_errors
 from hidet.lowering.compute.fuse import FusePass
+from hidet.tools import hidet_opt
 
 UNDER_LIMIT = """
 import os, sys, tempfile
@@ -84,6 +86,17 @@ def test_memory_runs_out(monkeypatch, tmp_path):
             hidet.compile(double, x)
     assert "ulimit -v" in caught.value.hint
     torch.testing.assert_close(hidet.compile(double, x)(x), double(x))
+
+
+def test_memory_runs_out_in_a_tool(monkeypatch, capsys):
+    """The tool says so, without a traceback."""
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(FusePass, "apply", fail)
+    assert hidet_opt.main(["-p", "fuse"], io.BytesIO(b"module {}")) == 1
+    assert "out of memory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
