@@ -237,6 +237,7 @@ _NEXT_STEPS = {
     ),
     "instruction": (
         "replace the bodies, in Python and in the device header, and the summary",
+        "add a reference to tests/arch/test_functions.py",
         "list it: python tests/test_names_page.py",
     ),
 }
