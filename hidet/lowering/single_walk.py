@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from xdsl.ir import Operation, Region
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from hidet.rewriting.locations import location_setter
+
 
 def rewrite_once(
     region: Region,
@@ -19,7 +21,8 @@ def rewrite_once(
 ) -> bool:
     """Apply to each op of a region the pattern for its class; return whether any op was rewritten.
 
-    Ops are collected before the first rewrite. Ops that have been erased since are skipped.
+    Ops are collected before the first rewrite. Ops that have been erased since are skipped. New ops
+    get the location of the op that the pattern matched.
 
     Args:
         region: the region, including nested regions.
@@ -32,6 +35,7 @@ def rewrite_once(
     for op in [op for op in ops if type(op) in patterns]:
         if op.parent is not None:
             rewriter = PatternRewriter(op)
+            rewriter.operation_insertion_handler = [location_setter(op.location)]
             patterns[type(op)].match_and_rewrite(op, rewriter)
             changed |= rewriter.has_done_action
     return changed

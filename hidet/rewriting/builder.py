@@ -48,14 +48,26 @@ class Bookmark:
 
 
 class KernelBuilder(Builder):
-    """Build ops at an insertion point; loops and branches are context managers."""
+    """Build ops at an insertion point; loops and branches are context managers.
+
+    New ops get the location of the op that they precede, or of the op around the block.
+    """
+
+    def __init__(self, at: InsertPoint) -> None:
+        super().__init__(at)
+        if (near := at.insert_before or at.block.parent_op()) is not None:
+            self._locate_at(near)
 
     @classmethod
     def like(cls, op: Operation, at: InsertPoint) -> Self:
         """Return a builder at an insertion point; its ops get the location of an op."""
         builder = cls(at)
-        builder.operation_insertion_handler.append(location_setter(op.location))
+        builder._locate_at(op)
         return builder
+
+    def _locate_at(self, op: Operation) -> None:
+        """Give new ops the location of an op."""
+        self.operation_insertion_handler = [location_setter(op.location)]
 
     # Index arithmetic: folds constants and neutral elements.
 

@@ -21,6 +21,7 @@ from hidet.lowering.compute.reads import Reads
 from hidet.lowering.compute.recompute import is_better_recomputed
 from hidet.lowering.templates.siblings import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
+from hidet.rewriting.locations import located
 
 
 class Fuser:
@@ -159,9 +160,8 @@ class Fuser:
             if isinstance(op, GridOp) and op.result not in kept:
                 inline_into_loads(op)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
-        fusion.location = (
-            ops[0].location if group.kind is not Kind.ANCHOR else group.anchors[0].location
-        )
+        origin = ops[0] if group.kind is not Kind.ANCHOR else group.anchors[0]
+        located((fusion,), origin.location)
         self._append(fusion)
         for result, replacement in zip(results, fusion.results_, strict=True):
             replacement.name_hint = result.name_hint
