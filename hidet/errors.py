@@ -80,6 +80,10 @@ class CompilationError(HidetError):
         return f"{super().__str__()}\n{self.log.rstrip()}" if self.log else super().__str__()
 
 
+class ResourceError(HidetError):
+    """The process, or the machine, has no more memory, disk space, open files or threads."""
+
+
 class CacheError(HidetError):
     """The cache cannot be used: it is not writable, not safe, or full."""
 

@@ -19,6 +19,7 @@ LAYERS = {
     "escape": "",
     "foreign": "",
     "forks": "",
+    "limits": "errors",
     "absent": "errors",
     "option": "absent errors",
     "tracebacks": "errors option",
@@ -42,14 +43,15 @@ LAYERS = {
         "analysis arch collector_pause dialects errors frontends.script legality "
         "lowering.templates mapping option pass_options rewriting universe"
     ),
-    "backend": "absent arch dialects errors escape forks",
+    "backend": "absent arch dialects errors escape forks limits",
     "runtime": "absent arch errors forks option",
     "tuning": "analysis arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
         "absent analysis arch backend collector_pause context dialects errors escape foreign forks "
-        "frontends.script legality lowering option pass_options runtime tracebacks tuning utils"
+        "frontends.script legality limits lowering option pass_options runtime tracebacks tuning "
+        "utils"
     ),
-    "frontends.torch": "absent dialects driver errors frontends.script lang option runtime",
+    "frontends.torch": "absent dialects driver errors frontends.script lang limits option runtime",
     "frontends.resizing": "errors",
     "frontends.trace": (
         "absent context dialects driver errors foreign frontends.resizing frontends.script "
@@ -64,7 +66,7 @@ LAYERS = {
     ),
     "tools": (
         "arch backend context dialects driver errors frontends.script frontends.torch graph "
-        "legality lowering mapping option program_text tuning universe utils"
+        "legality limits lowering mapping option program_text tuning universe utils"
     ),
     "testing": "absent dialects driver errors frontends.script mapping option tools",
     "ir": "absent frontends.script lang original",

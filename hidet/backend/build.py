@@ -18,6 +18,7 @@ from hidet.backend.temporary import temporary_folder
 from hidet.backend.toolchains import TIME_LIMIT, Processes, Toolchain
 from hidet.errors import CompilationError, HidetError
 from hidet.escape import file_name
+from hidet.limits import hint_of
 
 
 class ProgressBar(tqdm):  # pyright: ignore[reportMissingTypeArgument]
@@ -233,7 +234,7 @@ class _Job:
                     f"kernel '{self.name}': the files of {toolchain.name} cannot be written: "
                     f"{error}",
                     log="",
-                    hint="free space for temporary files, or set TMPDIR to another folder",
+                    hint=hint_of(error),
                 ) from error
 
     def _compile(self) -> Path:

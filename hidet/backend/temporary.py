@@ -28,14 +28,18 @@ def make_folder() -> tuple[Path, int]:
         OSError: it cannot be created.
     """
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:  # too many open files
+        folder.rmdir()
+        raise
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     return folder, descriptor
 
 
 @contextmanager
 def temporary_folder() -> Generator[Path]:
-    """Create a folder for a `with` block.
+    """Create a folder for a `with` block. What cannot be removed at its end is left to `sweep`.
 
     Raises:
         OSError: it cannot be created.
@@ -44,8 +48,8 @@ def temporary_folder() -> Generator[Path]:
     try:
         yield folder
     finally:
-        remove_tree(folder)
-        os.close(descriptor)
+        os.close(descriptor)  # first: removing the folder opens it
+        discard(folder)
 
 
 def sweep() -> None:
@@ -93,6 +97,14 @@ def remove_tree(path: Path) -> None:
     except FileNotFoundError:
         if path.exists():  # another process has removed one of its files
             remove_tree(path)
+
+
+def discard(path: Path) -> None:
+    """Remove a folder or a file; leave what cannot be removed to a later sweep."""
+    try:
+        remove_tree(path)
+    except OSError:
+        return
 
 
 def _empty(folder: Path, top: Path) -> list[Path]:

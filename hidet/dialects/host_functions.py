@@ -3,6 +3,7 @@
 from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
+from xdsl.utils.exceptions import VerifyException
 
 FORWARD = "forward"
 """The function of every call."""
@@ -22,7 +23,11 @@ positions of these arguments."""
 
 
 def updates_of(function: FuncOp) -> list[tuple[BlockArgument, int]]:
-    """Return the updated arguments of a function, each with the position of its result."""
+    """Return the updated arguments of a function, each with the position of its result.
+
+    Raises:
+        VerifyException: they are no positions of arguments, or more than there are results.
+    """
     found = function.attributes.get(UPDATES)
     if not isinstance(found, DenseArrayBase):
         return []
@@ -30,6 +35,11 @@ def updates_of(function: FuncOp) -> list[tuple[BlockArgument, int]]:
     count = len(function.function_type.outputs)
     numbers = range(count - len(arguments), count)
     block = function.body.block
+    if len(arguments) > count or any(not 0 <= a < len(block.args) for a in arguments):
+        raise VerifyException(
+            f"'{UPDATES}' of @{function.sym_name.data} are {arguments}, for {len(block.args)} "
+            f"arguments and {count} results"
+        )
     return [(block.args[a], number) for a, number in zip(arguments, numbers, strict=True)]
 
 

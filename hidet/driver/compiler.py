@@ -15,6 +15,7 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
 from hidet.driver.target import find_arch, find_toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
+from hidet.limits import resource_errors
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.snapshots import FUNCTION, SOURCE
 from hidet.runtime.times import CompileTimes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 
+@resource_errors("the program cannot be compiled")
 def compile_graph(
     module: ModuleOp, *, device: torch.device, options: Mapping[str, object] | None = None
 ) -> CompiledGraph:
@@ -42,6 +44,7 @@ def compile_graph(
         CompilerNotFoundError: nvcc or g++ is missing.
         CompilationError: nvcc or g++ failed.
         CacheError: the cache cannot be used.
+        ResourceError: there is no memory, disk space, ... left.
     """
     settings = CompileOptions.current(options)
     report = CompileTimes()

@@ -15,6 +15,7 @@ from hidet.driver.compiler import native_library
 from hidet.driver.options import CompileOptions
 from hidet.driver.target import find_target, find_toolchain
 from hidet.errors import CacheError
+from hidet.limits import resource_errors
 from hidet.runtime.compiled_graph import CompiledGraph
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
     return binaries
 
 
+@resource_errors("the graph cannot be loaded")
 def load_binaries(
     plan: Plan, binaries: Mapping[str, memoryview], device: torch.device
 ) -> CompiledGraph:

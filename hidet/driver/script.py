@@ -42,6 +42,7 @@ from hidet.frontends.script.kernels import HostFunction
 from hidet.frontends.script.launches import LAUNCH
 from hidet.frontends.script.module import IRModule
 from hidet.legality.architecture import check_architecture
+from hidet.limits import resource_errors
 from hidet.lowering.pipelines import passes_of, run_pipeline
 from hidet.pass_options import PassOptions
 from hidet.runtime.kernels import accessible
@@ -318,6 +319,7 @@ class LoadedKernels:
         return {name: self._loaded[name, device] for name in names}
 
 
+@resource_errors("the kernels cannot be compiled")
 def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Launch]:
     """Compile kernels for a device, or find them in the cache, and load them."""
     options = replace(CompileOptions.current(), strict=any(map(is_strict, ops)))

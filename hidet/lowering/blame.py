@@ -28,10 +28,10 @@ def failing_op(traceback: TracebackType | None) -> Operation | None:
 
 @contextmanager
 def blame(each: ModulePass) -> Generator[None]:
-    """Turn any exception of a pass into a `PassError` with the source line."""
+    """Turn any exception of a pass but `MemoryError` into a `PassError` with the source line."""
     try:
         yield
-    except (PassError, LegalityError):
+    except (PassError, LegalityError, MemoryError):
         raise
     except Exception as error:
         op = failing_op(error.__traceback__)

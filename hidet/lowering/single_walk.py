@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from hidet.rewriting.locations import LocatedBuilder
+from hidet.rewriting.locations import LocatedBuilder, location_setter
 
 
 def rewrite_once(
@@ -24,7 +24,8 @@ def rewrite_once(
 ) -> bool:
     """Apply to each op of a region the pattern for its class; return whether any op was rewritten.
 
-    Ops are collected before the first rewrite. Ops that have been erased since are skipped.
+    Ops are collected before the first rewrite. Ops that have been erased since are skipped. New ops
+    get the location of the op that the pattern matched.
 
     Args:
         region: the region, including nested regions.
@@ -37,6 +38,7 @@ def rewrite_once(
     for op in [op for op in ops if type(op) in patterns]:
         if op.parent is not None:
             rewriter = PatternRewriter(op)
+            rewriter.operation_insertion_handler = [location_setter(op.location)]
             patterns[type(op)].match_and_rewrite(op, rewriter)
             changed |= rewriter.has_done_action
     return changed

@@ -27,11 +27,19 @@ def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
 
 
 class LocatedBuilder(Builder):
-    """A builder whose ops get the location of another op."""
+    """A builder whose ops get the location of the op after them, or of the op around the block."""
+
+    def __init__(self, at: InsertPoint) -> None:
+        super().__init__(at)
+        if (near := at.insert_before or at.block.parent_op()) is not None:
+            self._locate_at(near)
 
     @classmethod
     def like(cls, op: Operation, at: InsertPoint | None = None) -> Self:
         """Return a builder at an insertion point, by default before an op; it sets its location."""
         builder = cls(at or InsertPoint.before(op))
-        builder.operation_insertion_handler.append(location_setter(op.location))
+        builder._locate_at(op)
         return builder
+
+    def _locate_at(self, op: Operation) -> None:
+        self.operation_insertion_handler = [location_setter(op.location)]

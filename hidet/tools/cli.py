@@ -123,7 +123,7 @@ def _show_env(_: argparse.Namespace) -> None:
 
 
 def _write_new(arguments: argparse.Namespace) -> None:
-    """Write the files of something new, and print which files have changed."""
+    """Write the files of something new; print which have changed, and the next steps."""
     from hidet.tools import new
     from hidet.tools.new.tree import Tree
 
@@ -132,12 +132,13 @@ def _write_new(arguments: argparse.Namespace) -> None:
         case "pass":
             changed = new.new_pass(tree, name, arguments.stage)
         case "op":
-            changed = new.new_op(tree, name)
+            changed = new.new_op(tree, name, arguments.operand)
         case "instruction":
             changed = new.new_instruction(tree, name, arguments.operands)
         case _:
             changed = new.new_operator(tree, name, arguments.operands)
     print("\n".join(changed))
+    print(new.next_steps(arguments.what, changed))
 
 
 def _add_new(parser: argparse.ArgumentParser) -> None:
@@ -160,6 +161,12 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
         choices=("graph", "compute", "task", "cuda", "host"),
         default="cuda",
         help="the folder of hidet/lowering in which it stands; default: cuda",
+    )
+    commands["op"].add_argument(
+        "--operand",
+        choices=("scalar", "integer"),
+        default="scalar",
+        help="the type of its operand; default: any scalar",
     )
     for what in ("instruction", "operator"):
         commands[what].add_argument(

@@ -38,6 +38,7 @@ import hidet
 from hidet.dialects.alias_printer import AliasPrinter, module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
 from hidet.legality.dominance import check_dominance
+from hidet.limits import resource_errors
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
 from hidet.program_text import broken_string, deepest, refused_value, undecodable
@@ -290,7 +291,8 @@ class HidetOptMain(xDSLOptMain):
 def main(arguments: Sequence[str] | None = None, stdin: IO[bytes] | None = None) -> int:
     """Run `hidet-opt` and return its exit status: 1 if the program or the pipeline is invalid."""
     try:
-        HidetOptMain(arguments, stdin).run()
+        with resource_errors("the program cannot be compiled"):
+            HidetOptMain(arguments, stdin).run()
         sys.stdout.flush()
     except BrokenPipeError:
         return leave_pipe()

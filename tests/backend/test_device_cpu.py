@@ -11,6 +11,7 @@ import time
 import numpy as np
 import pytest
 
+from hidet.backend.device import INCLUDE_DIR
 from hidet.backend.toolchains import Gxx
 
 # ---- memory --------------------------------------------------------------------------------------
@@ -290,6 +291,30 @@ def test_checks(build_cpu):
     copied = checked.poisoned(64 * 4, np.float32)
     checked.launch("copy_float4", ONE, v, copied)
     assert (copied == v).all()
+
+
+def test_faults(cpu):
+    """The first fault of a block is reported, before what it leads to, and forgotten afterwards."""
+    table, out = np.arange(5, dtype=np.float32), np.zeros(64, np.float32)
+    for indices, status, message in [
+        ([1, 7] * 32, 13, "index 7 is out of bounds for a dimension of size 5\nlook_up (model.py"),
+        ([1, 0] * 32, 7, "the assertion does not hold: at > 0"),
+        ([1, 2] * 32, 0, ""),
+    ]:
+        found = cpu.try_launch("look_up", (2, 1, 1), np.array(indices), table, out)
+        assert found[0] == status
+        assert message in found[1]
+    assert (out == table[[1, 2] * 32] * 2).all()
+
+
+def test_checks_call_nothing(tmp_path, kernel_sources):
+    """Checked indices and divisors cost a loop a compare: a call would clobber its registers."""
+    compiler = Gxx()
+    (tmp_path / "kernel.cpp").write_text(kernel_sources["faults"])
+    command = [*compiler.command, *compiler.options, f"-I{INCLUDE_DIR}", "-S", "-o-", "kernel.cpp"]
+    text = subprocess.check_output(command, cwd=tmp_path, text=True, timeout=120)
+    assert "run_block" in text
+    assert not re.search("bad_index|zero_divisor", text)
 
 
 def test_launches_from_several_threads(cpu, rng):

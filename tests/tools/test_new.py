@@ -16,7 +16,9 @@ COPIED = ("hidet", "lit_tests", "tests", "pyproject.toml", "CHANGELOG.md", "READ
 NEW = {
     "pass drop-double-negations": "lit_tests/lowering/cuda/drop_double_negations.mlir",
     "pass park-tiles --stage task": "lit_tests/lowering/task/park_tiles.mlir",
+    "pass fold-views --stage compute": "lit_tests/lowering/compute/fold_views.mlir",
     "op task.park": "lit_tests/dialects/task/park_verify.mlir",
+    "op cuda.park_word --operand integer": "lit_tests/dialects/cuda/park_word_verify.mlir",
     "op cuda.park_it": "lit_tests/dialects/cuda/park_it.mlir",
     "instruction fdim --operands 2": "lit_tests/frontends/script/fdim.py",
     "instruction park": "lit_tests/frontends/script/park.py",
@@ -79,6 +81,7 @@ def grown(copy):
         told = run(copy, "hidet.tools.cli", "new", *arguments.split()).splitlines()
         assert made in told
         after = contents(copy)
+        assert any(line.startswith("  - run: .venv/bin/pytest lit_tests/") for line in told)
         files = {str(path.relative_to(copy)) for path in after if after[path] != before.get(path)}
         assert files == {path for path in told if path.startswith("hidet/")}
         changed[arguments] = files
@@ -99,6 +102,21 @@ def test_operators_that_torch_decomposes_are_kept(grown):
     assert path in changed["operator logaddexp --operands 2"]
     assert path not in changed["operator asinh"]
     assert "\n    aten.logaddexp: " in (copy / path).read_text()
+
+
+def test_passes_stand_with_those_of_their_stage(grown):
+    """In the registry, and as passes on kernels where the others are."""
+    lines = (grown[0] / "hidet" / "universe.py").read_text().splitlines()
+    for stage, name in {
+        "compute": "fold_views:FoldViewsPass",
+        "task": "park_tiles:ParkTilesPass",
+        "cuda": "drop_double_negations:DropDoubleNegationsPass",
+    }.items():
+        at = next(n for n, line in enumerate(lines) if f"hidet.lowering.{stage}.{name}" in line)
+        assert f"hidet.lowering.{stage}." in lines[at - 1]
+        assert f"hidet.lowering.{stage}." not in lines[at + 1]
+        file = grown[0] / "hidet" / "lowering" / stage / f"{name.partition(':')[0]}.py"
+        assert ("(KernelPass):" in file.read_text()) == (stage != "compute")
 
 
 def test_entries_of_the_changelog(grown):

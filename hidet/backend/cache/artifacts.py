@@ -19,6 +19,7 @@ from hidet.backend.cache.folder import GRACE_SECONDS, NAMESPACES, CacheFolder, E
 from hidet.backend.temporary import make_folder, remove_tree, sweep
 from hidet.errors import CacheError
 from hidet.forks import FORK_HANDLERS
+from hidet.limits import hint_of
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -331,9 +332,9 @@ class ArtifactCache:
                 temporary.rename(place)
         except OSError as error:
             raise CacheError(
-                f"there is no space for a compiled artifact, neither in the cache "
-                f"{self.store.folder.root} nor in {tempfile.gettempdir()}: {error.strerror}",
-                hint="free some space, or set HIDET_CACHE_DIR and TMPDIR to other folders",
+                f"a compiled artifact can be stored neither in the cache {self.store.folder.root} "
+                f"nor in {tempfile.tempdir or 'a temporary folder'}: {error.strerror}",
+                hint=hint_of(error) or "set HIDET_CACHE_DIR and TMPDIR to other folders",
             ) from error
         return place
 

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folder
-from hidet.backend.temporary import remove_tree
+from hidet.backend.temporary import discard
 from hidet.errors import CacheError
 
 NAMESPACES = ("kernels", "programs", "winners")
@@ -163,7 +163,7 @@ class CacheFolder:
             place.rename(grave)
         except (FileNotFoundError, NotADirectoryError):
             return False  # another process has removed it
-        _bury(grave)
+        discard(grave)
         return True
 
     def lock_file(self, name: str) -> Path:
@@ -207,7 +207,7 @@ class CacheFolder:
         limit = time.time() - LEFTOVER_SECONDS
         for path in _list(self.root / "temporary"):
             if _status(path).modified < limit:
-                _bury(path)
+                discard(path)
 
 
 class _Status(NamedTuple):
@@ -234,14 +234,6 @@ def mark_used(place: Path) -> None:
         raise
     except OSError:
         return  # read-only entries are readable, and never evicted
-
-
-def _bury(path: Path) -> None:
-    """Remove something in `temporary`, ignoring errors."""
-    try:
-        remove_tree(path)
-    except OSError:
-        return
 
 
 def _list(folder: Path) -> list[Path]:

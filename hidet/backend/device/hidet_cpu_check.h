@@ -29,17 +29,13 @@ HIDET_DEVICE void check(bool condition, const char* what, unsigned line = __buil
   if (__builtin_expect(!condition, false)) cpu::fail(what, line);
 }
 
-// What a program is given makes no sense: the launch returns an error, and goes on with what does no
-// harm. The first line of the message is what is wrong, the second one where.
-__attribute__((noinline, cold)) static void bad_index(long long index, long long size,
-                                                      const char* where) {
-  cpu::report(cpu::kBadIndex, "index %lld is out of bounds for a dimension of size %lld\n%s", index,
-              size, where);
+// Record an invalid index or divisor; the block continues with a safe value, and the launch fails at
+// its end. A call instead of a store would make g++ reload all coordinates in each iteration.
+HIDET_DEVICE void bad_index(long long index, long long size, const char* where) {
+  cpu::fault = {index, size, where};
 }
 
-__attribute__((noinline, cold)) static void zero_divisor(const char* where) {
-  cpu::report(cpu::kZeroDivisor, "ZeroDivisionError: an integer is divided by zero\n%s", where);
-}
+HIDET_DEVICE void zero_divisor(const char* where) { cpu::fault = {0, 0, where}; }
 
 }  // namespace hidet
 

@@ -164,6 +164,7 @@ struct Function<function> {
   launch = &current;
   current.escape = &here;
   if (setjmp(here) == 0) call(args);
+  report_fault();
   launch = outer;
   block = callers;
   if (current.error != 0) __builtin_memcpy(last_message, current.message, kMessageBytes);
@@ -216,6 +217,7 @@ static void run_block(const Launch& current, std::size_t index) {
   start_copies();
   start_loads();
   current.run_block(current.args);
+  report_fault();
   end_shadows();
 }
 

@@ -167,9 +167,22 @@ static inline PlaceText at(unsigned line) {
 
 // ---- errors ---------------------------------------------------------------------------------------
 
+// An index out of bounds, or a zero divisor (size 0). `where` is null if there is no fault.
+struct Fault {
+  long long index, size;
+  const char* where;
+};
+
+// The last fault of the block that runs on this thread of the operating system.
+static thread_local Fault fault = {};
+
+static void report_fault();
+
 // Record an error. The first one of a launch is kept; blocks that have not begun by then are skipped.
 __attribute__((noinline, cold, format(printf, 2, 3))) static void report(Error error,
                                                                          const char* format, ...) {
+  const bool of_program = error == kBadIndex || error == kZeroDivisor;
+  if (!of_program) report_fault();  // an earlier fault of the block has precedence
   int none = 0;
   if (!__atomic_compare_exchange_n(&launch->error, &none, error, false, __ATOMIC_RELAXED,
                                    __ATOMIC_RELAXED)) {
@@ -180,7 +193,6 @@ __attribute__((noinline, cold, format(printf, 2, 3))) static void report(Error e
     std::snprintf(where, sizeof(where), ", block (%d, %d, %d)", blockIdx.x, blockIdx.y, blockIdx.z);
   }
   char what[kMessageBytes - 192];
-  const bool of_program = error == kBadIndex || error == kZeroDivisor;
   std::va_list values;
   va_start(values, format);
   std::vsnprintf(of_program ? launch->message : what,
@@ -193,6 +205,19 @@ __attribute__((noinline, cold, format(printf, 2, 3))) static void report(Error e
 #else
   std::snprintf(launch->message, kMessageBytes, "kernel %.100s%s: %s", launch->kernel, where, what);
 #endif
+}
+
+// Report the fault of the current block, if any. The first line of the message is what is wrong, the
+// second one where.
+[[maybe_unused]] static void report_fault() {
+  if (__builtin_expect(fault.where == nullptr, true)) return;
+  if (fault.size > 0) {
+    report(kBadIndex, "index %lld is out of bounds for a dimension of size %lld\n%s", fault.index,
+           fault.size, fault.where);
+  } else {
+    report(kZeroDivisor, "ZeroDivisionError: an integer is divided by zero\n%s", fault.where);
+  }
+  fault = {};
 }
 
 }  // namespace hidet::cpu

@@ -1,13 +1,15 @@
 """Runs compilers with a time limit, and kills them if a build is aborted."""
 
+import errno
 import os
 import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from hidet.errors import CompilationError, CompilerNotFoundError
+from hidet.errors import CompilationError, CompilerNotFoundError, ResourceError
 from hidet.forks import FORK_HANDLERS
+from hidet.limits import HINTS, hint_of
 
 TIME_LIMIT = 600.0
 """The default time limit of a compilation in seconds."""
@@ -39,6 +41,7 @@ class Processes:
         Raises:
             CompilerNotFoundError: it cannot be run.
             CompilationError: it took too long, or the build has been aborted.
+            ResourceError: a limit of the process or the machine is reached.
         """
         with (folder / LOG_FILE).open("w+b") as log:
             process = self._start(command, folder, log.fileno())
@@ -55,6 +58,11 @@ class Processes:
                 self._finish(process)
             if self.is_ended:
                 raise CompilationError(f"{command[0]} was ended with the build", log="")
+            if status == -signal.SIGXFSZ:
+                raise ResourceError(
+                    f"{command[0]} wrote a larger file than the process may",
+                    hint=HINTS[errno.EFBIG],
+                )
             log.seek(0)
             return status, log.read(MAX_LOG_BYTES).decode(errors="replace")
 
@@ -80,6 +88,10 @@ class Processes:
                     process_group=0,
                 )
             except OSError as error:
+                if (hint := hint_of(error)) is not None:
+                    raise ResourceError(
+                        f"{command[0]} cannot be run: {error.strerror}", hint=hint
+                    ) from error
                 raise CompilerNotFoundError(
                     f"{command[0]} cannot be run: {error.strerror}", where=command[0]
                 ) from error

@@ -18,6 +18,7 @@ from torch._subclasses import FakeTensorMode
 from hidet.frontends.torch.aot import compile_torch
 from hidet.frontends.torch.compiling import compiling
 from hidet.frontends.torch.settings import Settings
+from hidet.limits import resource_errors
 
 MANY_SHAPES = 32
 """The number of shapes of one graph at which a warning is issued."""
@@ -107,6 +108,7 @@ class ProgramsByShape:
         return fx.GraphModule(self._module, graph)
 
 
+@resource_errors("the program cannot be compiled")
 def hidet_backend(
     module: fx.GraphModule,
     example_inputs: Sequence[Any],

@@ -26,6 +26,7 @@ from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import Draws, drawn, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import Spec
+from hidet.limits import resource_errors
 from hidet.runtime.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def compile(
     return _compile(model, settings, *example_inputs)
 
 
+@resource_errors("the model cannot be compiled")
 def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any) -> DirectCall:
     """Return a model compiled for arguments like these; see `compile`."""
     module = model if isinstance(model, torch.nn.Module) else _Function(model)

@@ -21,6 +21,7 @@ from hidet.dialects.shaped import size_of
 from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
+from hidet.rewriting.locations import located
 
 
 class Reads:
@@ -205,9 +206,8 @@ class Fuser:
             if isinstance(op, GridOp) and op.result not in kept:
                 inline_into_loads(op)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
-        fusion.location = (
-            ops[0].location if group.kind is not Kind.ANCHOR else group.anchors[0].location
-        )
+        origin = ops[0] if group.kind is not Kind.ANCHOR else group.anchors[0]
+        located((fusion,), origin.location)
         self._append(fusion)
         for result, replacement in zip(results, fusion.results_, strict=True):
             replacement.name_hint = result.name_hint

@@ -121,6 +121,7 @@ class _Simplifier:
         simpler = _simpler_value(op, self._forms)
         if isinstance(simpler, IntegerAttr):
             constant = arith.ConstantOp(simpler)
+            constant.location = op.location
             block.insert_op_before(constant, op)
             simpler = constant.result
         if simpler is None:

@@ -16,6 +16,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.rewriting.inlining import inline_region
+from hidet.rewriting.locations import located
 
 
 def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:
@@ -50,13 +51,13 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
         Region(Block()),
         Region(Block()) if otherwise else None,
     )
-    split.location = loop.location
     block.insert_op_before(split, loop)
     block.detach_op(loop)
     inline_region(branch, branch.true_region)
     split.true_region.block.add_ops([loop, scf.YieldOp()])
     if otherwise:
         split.false_region.block.add_ops([*otherwise, scf.YieldOp()])
+    located((split,), loop.location)
     return [loop, *otherwise]
 
 

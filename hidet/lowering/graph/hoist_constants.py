@@ -16,6 +16,7 @@ from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
 from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
+from hidet.rewriting.locations import located
 
 VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
 """Views, which are free in the kernel that reads them."""
@@ -174,7 +175,9 @@ def hoist(forward: FuncOp) -> FuncOp | None:
     for found in reversed(constants.known.values()):  # users first
         if not found.op.result.uses:
             Rewriter.erase_op(found.op)
-    return preparation.function()
+    prepare = preparation.function()
+    located((prepare,), forward.location)
+    return prepare
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from hidet.lowering.task.lower_wgmma import wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop, ring_of, stages_of
 from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
 from hidet.rewriting.kernel_pass import KernelPass
-from hidet.rewriting.locations import location_setter
 
 SMALLEST = 4
 """The bytes of the shortest asynchronous copy (PTX ISA, cp.async)."""
@@ -89,7 +88,6 @@ class _Pipeline:
         """Build the prologue, the new loop body and the epilogue."""
         loop, op = self.loop, self.loop.op
         builder = KernelBuilder(InsertPoint.before(op))
-        builder.operation_insertion_handler = [location_setter(op.location)]
         if isinstance(op.parent_op(), scf.ForOp):  # other threads may still read the ring
             builder.insert(cuda.SyncThreadsOp())
         for copy in self._fetched_once():

@@ -28,7 +28,6 @@ from hidet.lowering.task.tma_copies import TmaCopy
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
-from hidet.rewriting.locations import location_setter
 
 PENDING = 1
 """Iterations whose wgmma may be in flight when a consumer waits for its next tiles."""
@@ -91,8 +90,7 @@ class _Specialization:
         producers = WARP_GROUP if self.has_producer else 0
         consumer = GroupOp(producers, kernel.threads)
         self._move_work(consumer)
-        builder = KernelBuilder(InsertPoint.at_end(kernel.body.block))
-        builder.operation_insertion_handler = [location_setter(op.location)]
+        builder = KernelBuilder.like(op, InsertPoint.at_end(kernel.body.block))
         self.maps = {copy.op: copy.source.build_map(builder) for copy in self.copies}
         self._build_barriers(builder)
         if self.has_producer:
@@ -226,8 +224,7 @@ class _Specialization:
     def _build_consumer(self, group: GroupOp) -> None:
         """Make the matmul loop wait for full stages and release them after use."""
         loop, op = self.loop, self.loop.op
-        builder = KernelBuilder(InsertPoint.at_start(group.body.block))
-        builder.operation_insertion_handler = [location_setter(op.location)]
+        builder = KernelBuilder.like(op, InsertPoint.at_start(group.body.block))
         self._set_registers(builder, "inc")
         lane = builder.index(builder.mod(group.worker, WARP_GROUP))
         is_first = builder.equal(lane, 0)

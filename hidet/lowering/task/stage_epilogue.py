@@ -35,7 +35,6 @@ from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
-from hidet.rewriting.locations import location_setter
 
 
 class StageCopy(RewritePattern):
@@ -67,7 +66,6 @@ class StageCopy(RewritePattern):
             rewriter.erase(cast("Operation", tile.owner))
             return
         builder = KernelBuilder(InsertPoint.before(op))
-        builder.operation_insertion_handler = [location_setter(op.location)]
         group = builder.index(builder.div(op.worker, WARP_GROUP))
         first = group_start(builder, parts.tasks, op.worker, WARP_GROUP)
         is_first, tensor_map = _is_first(builder, op), tma.build_map(builder)

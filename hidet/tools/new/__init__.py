@@ -35,7 +35,11 @@ def _note(tree: Tree, section: str, text: str) -> str:
 
 
 def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
-    """Write a pass, its entry in the registry, its lit test and its changelog entry."""
+    """Write a pass, its entry in the registry, its lit test and its changelog entry.
+
+    Passes of the stages task and cuda run on one kernel at a time (`KernelPass`). The entry follows
+    those of the other passes of the stage.
+    """
     _check_name(name, "[a-z][a-z0-9]*(-[a-z0-9]+)*", "'fold-casts'")
     if name in PASSES:
         raise HidetError(f"there is a pass '{name}' already", where=PASSES[name])
@@ -43,20 +47,48 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
     line = f'    "{name}": "hidet.lowering.{stage}.{module}:{title}Pass",\n'
     if len(line) > 101:
         raise HidetError(f"'{name}' is too long for a line of the registry")
+    kind = "kernel_pass" if stage in ("task", "cuda") else "pass"
+    last = [path for path in PASSES.values() if path.startswith(f"hidet.lowering.{stage}.")][-1]
     return [
-        tree.write(f"hidet/lowering/{stage}/{module}.py", fill("pass.py", name=name, title=title)),
-        tree.insert("hidet/universe.py", '    "verify-level"', line),
-        tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill("pass.mlir", name=name)),
+        tree.write(
+            f"hidet/lowering/{stage}/{module}.py", fill(f"{kind}.py", name=name, title=title)
+        ),
+        tree.insert_after("hidet/universe.py", f'"{last}",\n', line),
+        tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill(f"{kind}.mlir", name=name)),
         _note(tree, "The compiler", f"The pass `{name}`."),
     ]
 
 
-def new_op(tree: Tree, name: str) -> list[str]:
+_OPERANDS = {
+    "scalar": {
+        "imported": "ContainerType",
+        "constraint": "AnyAttr",
+        "argument": "",
+        "is_wrong": "isinstance(self.x.type, ContainerType)",
+        "takes": "a scalar",
+        "type": "f32",
+        "wrong": "memref<4xf32>",
+    },
+    "integer": {
+        "imported": "IntegerType",
+        "constraint": "BaseAttr",
+        "argument": "IntegerType",
+        "is_wrong": "self.x.type.width.data > 64",
+        "takes": "64 bits at most",
+        "type": "i32",
+        "wrong": "i128",
+    },
+}
+"""What a new operation takes, by the kind of its operand."""
+
+
+def new_op(tree: Tree, name: str, operand: str = "scalar") -> list[str]:
     """Write an operation, its lit tests and its changelog entry.
 
     Args:
         tree: the checkout.
         name: the name with the dialect, such as `task.copy`.
+        operand: the kind of its operand, "scalar" or "integer".
     """
     _check_name(name, "[a-z]+[.][a-z][a-z0-9]*(_[a-z0-9]+)*", "'task.copy'")
     dialect, op = name.split(".")
@@ -64,7 +96,7 @@ def new_op(tree: Tree, name: str) -> list[str]:
         raise HidetError("operations of graph are operators", hint=f"use: hidet new operator {op}")
     if dialect not in DIALECTS:
         raise HidetError(f"there is no dialect '{dialect}', only {', '.join(DIALECTS)}")
-    words = {"dialect": dialect, "op": op, "title": _title(op)}
+    words = {"dialect": dialect, "op": op, "title": _title(op), **_OPERANDS[operand]}
     tests = f"lit_tests/dialects/{dialect}/{op}"
     return [
         tree.write(f"hidet/dialects/{dialect}/{op}.py", fill("op.py", **words)),
@@ -186,3 +218,38 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
         tree.write(f"lit_tests/frontends/script/{name}.py", fill("instruction_script.py", **words)),
         _note(tree, "Scripts", f"`hidet.lang.math.{name}`."),
     ]
+
+
+_NEXT_STEPS = {
+    "pass": (
+        "replace the pattern, the docstrings and the cases of the lit test",
+        "add it to a pipeline with a reason in hidet/lowering/pipelines.py, and to the table in "
+        "docs/architecture.md",
+    ),
+    "op": (
+        "replace the operands, the verifier and the cases of the lit tests",
+        "lower it in a pass, or print it: a row of a table in hidet/backend/printer/",
+    ),
+    "operator": (
+        "check the formula: the scalar function of the row, or the rule in "
+        "hidet/lowering/graph/compute_rules/scalars.py",
+        "list it: python -m hidet.frontends.torch.listing > docs/operators.md",
+    ),
+    "instruction": (
+        "replace the bodies, in Python and in the device header, and the summary",
+        "add a reference to tests/arch/test_functions.py",
+        "list it: python tests/test_names_page.py",
+    ),
+}
+
+
+def next_steps(what: str, changed: list[str]) -> str:
+    """Return what the author of a new pass, operation or the like does next.
+
+    Args:
+        what: "pass", "op", "operator" or "instruction".
+        changed: the files that have been written.
+    """
+    tests = " ".join(path for path in changed if path.startswith("lit_tests/"))
+    steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests} tests/test_registry.py")
+    return "\n".join(["Next, as CONTRIBUTING.md explains:", *(f"  - {step}" for step in steps)])

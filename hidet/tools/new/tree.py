@@ -59,6 +59,14 @@ class Tree:
         """
         return self._insert(path, "\n", line, text)
 
+    def insert_after(self, path: str, line: str, text: str) -> str:
+        """Add text after the first line that ends with a marker.
+
+        Raises:
+            HidetError: there is no such line.
+        """
+        return self._insert(path, line, "", text)
+
     def insert_under(self, path: str, heading: str, text: str) -> str:
         """Add text at the top of the section under a heading.
 

@@ -21,3 +21,17 @@ func.func @forward() -> (tensor<64xf32>, tensor<64xf32>) {
 func.func @forward(%x : tensor<64xf32>, %y : tensor<64xf32>) -> tensor<64xf32> attributes {updates = array<i64: 0>} {
   func.return %y : tensor<64xf32>
 }
+
+// -----
+
+// CHECK: 'updates' of @forward are [2], for 2 arguments and 1 results
+func.func @forward(%x : tensor<64xf32>, %y : tensor<64xf32>) -> tensor<64xf32> attributes {updates = array<i64: 2>} {
+  func.return %y : tensor<64xf32>
+}
+
+// -----
+
+// CHECK: 'updates' of @forward are [0, 1], for 2 arguments and 1 results
+func.func @forward(%x : tensor<64xf32>, %y : tensor<64xf32>) -> tensor<64xf32> attributes {updates = array<i64: 0, 1>} {
+  func.return %y : tensor<64xf32>
+}
