@@ -6,6 +6,20 @@ The error is |a - r| / (|r| + 1): relative for large values, absolute for small 
 import torch
 
 
+def error_of(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    """Return |a - r| / (|r| + 1) for each element, in float64.
+
+    The error of equal infinities, or of two NaN, is 0; that of other nonfinite elements infinity.
+    """
+    a = actual.detach().to("cpu", torch.float64)
+    r = reference.detach().to("cpu", torch.float64)
+    same = (a == r) | (a.isnan() & r.isnan())
+    comparable = a.isfinite() & r.isfinite()
+    error = (a - r).abs() / (r.abs() + 1)
+    error = torch.where(comparable, error, torch.full_like(error, torch.inf))
+    return torch.where(same, torch.zeros_like(error), error)
+
+
 def assert_close(actual: torch.Tensor, reference: torch.Tensor, tolerance: float) -> None:
     """Check a result, on any device, against a reference that was computed in float64.
 
