@@ -21,7 +21,10 @@ def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
     """Return a builder insertion handler that sets the location of new ops."""
 
     def handle(op: Operation) -> None:
-        located((op,), location)
+        if op.regions:
+            located((op,), location)
+        elif isinstance(op.location, UnknownLoc):
+            op.location = location
 
     return handle
 
