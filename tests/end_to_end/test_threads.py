@@ -2,8 +2,8 @@
 
 import pytest
 
-# Eight threads begin together: a graph of its own each, a graph of many shapes that they share,
-# and a script.
+# Eight threads begin together: a graph and a direct call of its own each, a graph of many shapes
+# that they share, and a script.
 FIRST_COMPILATIONS = """
 import threading, traceback
 import torch, hidet
@@ -29,6 +29,8 @@ def work(number):
         with torch.no_grad(), hidet.option.context(num_workers=1):
             y = torch.compile(lambda x: torch.relu(x) * factor, backend="hidet")(x)
             torch.testing.assert_close(y, torch.relu(x) * factor)
+            direct = hidet.compile(lambda x: torch.cos(x) * factor, x)
+            torch.testing.assert_close(direct(x), torch.cos(x) * factor)
             for size in (2 + number % 2, 4):
                 x = torch.randn(size, 8)
                 torch.testing.assert_close(shared(x), x.sin() * 2)

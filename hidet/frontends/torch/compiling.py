@@ -7,7 +7,11 @@ from typing import Any, cast
 import torch
 from torch._dynamo.convert_frame import compile_lock
 
+from hidet.frontends.torch.forked import Forks
 from hidet.frontends.torch.operators.emitter import fp32_precision
+
+FORKS = Forks()
+"""The fork handlers of this process, needed once anything is compiled."""
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
 """A function of the list of its arguments, as AOTAutograd calls it."""

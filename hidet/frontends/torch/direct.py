@@ -20,6 +20,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from hidet.errors import HidetError
 from hidet.frontends.torch.attention import WholeAttention
+from hidet.frontends.torch.compiling import compiling
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_whole
 from hidet.frontends.torch.program import CompiledProgram
@@ -189,7 +190,8 @@ def compile(
 def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any) -> DirectCall:
     """Return a model compiled for arguments like these; see `compile`."""
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
-    with torch.no_grad(), warnings.catch_warnings():
+    # torch.export, too, changes global state.
+    with compiling(), torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)  # torch's own about itself
         with WholeAttention():
             exported = torch.export.export(module, example_inputs, strict=False)

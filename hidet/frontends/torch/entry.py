@@ -9,12 +9,8 @@ from torch._dynamo import register_backend
 
 from hidet.frontends.torch import NAME
 from hidet.frontends.torch.backend import hidet_backend
-from hidet.frontends.torch.forked import Forks
 
 register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]
 
 NOTHING_LEFT = None
 """The value that torch loads; it does not register None."""
-
-FORKS = Forks()
-"""The fork handlers of this process, needed once anything is compiled."""
