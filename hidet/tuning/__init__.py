@@ -5,13 +5,12 @@
 Candidates are lowered and built in worker processes, and measured in another one.
 
 - `problem`: a fusion as a separate program, and its cache key;
-- `space`: initial candidates and neighbors;
-- `search`: the search for one problem;
+- `search`: the search for one problem: initial candidates and neighbors;
 - `tuner`: the searches of a program, and their winners;
 - `winners`: the database of winners;
 - `workers`: worker processes;
 - `measuring`, `chain`, `agreement`: the measuring process;
-- `progress`, `report`: output.
+- `progress`: output.
 
 `hidet.driver.tuning` lowers and builds candidates.
 """

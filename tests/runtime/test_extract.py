@@ -14,6 +14,7 @@ from hidet.analysis.kernels import kernels_of
 from hidet.context import make_context
 from hidet.driver.extract import extract_plan
 from hidet.errors import LegalityError, UnsupportedDtypeError
+from hidet.lowering.host.overlap_launches import OverlapLaunchesPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 from hidet.runtime.plan import Argument, Copy, Plan, TensorMap
@@ -23,11 +24,12 @@ CONTEXT = make_context()
 
 
 def _plan(text, planned=False):
-    """Parse a program, plan its memory unless that is done, and read its plan."""
+    """Parse a program, plan its memory and launches unless that is done, and read its plan."""
     module = Parser(CONTEXT, text).parse_module()
     module.verify()
     if not planned:
         PlanMemoryPass().apply(CONTEXT, module)
+        OverlapLaunchesPass().apply(CONTEXT, module)
         module.verify()
     for kernel in kernels_of(module):
         kernel.replace_body("library")
@@ -331,6 +333,32 @@ def test_numbers_maps_clusters_and_edges():
     assert [launch.writes for launch in plan.forward] == [(3,), (3,)]
     assert [launch.dependencies for launch in plan.forward] == [(), (0,)]
     assert [launch.edges for launch in plan.forward] == ["full", "programmatic"]
+
+
+BRANCHES = """
+cuda.kernel @one(%x : memref<8xf32> {cuda.readonly}, %y : memref<8xf32>)
+    grid(1) block(32) attributes {cuda.overlaps} {
+  cuda.grid_dependency_wait
+}
+cuda.kernel @two(%a : memref<8xf32> {cuda.readonly}, %b : memref<8xf32> {cuda.readonly},
+    %y : memref<8xf32>) grid(1) block(32) attributes {cuda.overlaps} {
+  cuda.grid_dependency_wait
+}
+func.func @forward(%x : tensor<8xf32>) -> tensor<8xf32> {
+  %a = cuda.launch @one(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = cuda.launch @one(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %c = cuda.launch @one(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %d = cuda.launch @two(%b, %c) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  func.return %d : tensor<8xf32>
+}
+"""
+
+
+def test_programmatic_edges_of_branches():
+    """A launch waits for all of its predecessors, so forks and joins are as chains are."""
+    launches = _plan(BRANCHES).forward
+    assert [launch.dependencies for launch in launches] == [(), (0,), (0,), (1, 2)]
+    assert [launch.edges for launch in launches] == ["full", *["programmatic"] * 3]
 
 
 def test_kernel_without_a_binary():

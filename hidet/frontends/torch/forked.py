@@ -6,8 +6,9 @@ locked, and the first call of the function hangs. So the child resets dynamo's c
 included, and recompiles what it calls. It also reinitializes the locks that a compiling thread
 holds: dynamo's own and those of cached properties.
 
-The caches are reset only if another thread is below a function that dynamo has wrapped. It takes 30
-us per compiled function, and the recompilation, which finds its binaries in the cache.
+The caches are reset only if another thread is below a function that dynamo has wrapped, or compiles
+(`hidet.compile`, too). It takes 30 us per compiled function, and the recompilation, which finds its
+binaries in the cache.
 """
 
 import gc
@@ -45,11 +46,11 @@ class Forks:
             return
         if lock.acquire(blocking=False):
             lock.release()
+            if not self._endangered:
+                return
         else:
             lock._at_fork_reinit()  # pyright: ignore
             _renew_cached_properties()
-        if not self._endangered:
-            return
         dynamo.reset_code_caches()
         # Child processes share the lock of tqdm, which torch takes for each graph: one that exits
         # while its monitor thread holds it would block all others.

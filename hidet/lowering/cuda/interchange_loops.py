@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
@@ -124,7 +124,7 @@ class _Fission:
 
     def build(self) -> None:
         """Build the parts before the loop."""
-        builder = KernelBuilder.like(self.loop, InsertPoint.before(self.loop))
+        builder = KernelBuilder.like(self.loop)
         for op in self.shared:
             op.detach()
             builder.insert(op)

@@ -102,7 +102,7 @@ class _Rewrite:
         self._valid = valid
         self._vectors = vectors
         self._loop = vectors.loop
-        self._before = KernelBuilder.like(vectors.loop, InsertPoint.before(vectors.loop))
+        self._before = KernelBuilder.like(vectors.loop)
         self._materializer = Materializer()
         self._loaded: dict[Address, SSAValue] = {}
 

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 
 from hidet.backend.printer import print_kernels
 from hidet.context import make_context
-from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.frontends.torch.dtypes import type_of
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.blocking import Blocking
@@ -173,6 +173,25 @@ def test_images_that_come_by_tma(check, choose, images, filters, options, choice
     arguments = [argument for launch in graph.plan.forward for argument in launch.arguments]
     maps = [argument.spec for argument in arguments if isinstance(argument, TensorMap)]
     assert sum(spec.pixels != () for spec in maps) == 1
+
+
+def test_tensor_maps_of_tf32_round():
+    """Images and filters alike; `wgmma` would truncate."""
+    image, filters = "tensor<8x64x28x28xf32>", "tensor<64x64x3x3xf32>"
+    context = make_context()
+    module = Parser(
+        context,
+        f"""func.func @forward(%x: {image}, %w: {filters}) -> {image} {{
+          %y = graph.conv2d %x, %w {{stride = array<i64: 1, 1>, padding = array<i64: 1, 1>,
+            dilation = array<i64: 1, 1>, groups = 1 : i64, precision = "tf32"}}
+            : ({image}, {filters}) -> {image}
+          func.return %y : {image} }}""",
+    ).parse_module()
+    for pipeline in ("graph-pipeline", "compute-pipeline", "task-pipeline"):
+        run_pipeline(module, context, PassOptions(arch="sm_90a"), pipeline=pipeline)
+    maps = [op.kind for op in module.walk() if isinstance(op, TensorMapOp)]
+    assert [kind.pixels is not None for kind in maps] == [True, False]
+    assert all(kind.rounds for kind in maps)
 
 
 def test_the_producer_has_enough_registers(check_ptxas):

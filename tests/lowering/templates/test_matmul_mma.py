@@ -66,6 +66,7 @@ BLOCKINGS = (
     Blocking(WGMMA_TF32, 64, 64, 32, 1, 1, 3, grid=1, epilogue="staged"),
     Blocking(FMA, 64, 64, 16, 4, 16, 3, arrangement=TRANSPOSED),
     Blocking(FMA, 32, 32, 8, 4, 8, 1, arrangement=TRANSPOSED),
+    Blocking(WGMMA_TF32, 64, 64, 32, 1, 1, 2, cluster_rows=2),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -91,6 +92,7 @@ QUICK = {
     (23, "nt"),
     (23, "tn"),
     (24, "nn"),
+    (25, "nt"),
 }
 
 
