@@ -11,6 +11,7 @@ import argparse
 import gc
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from time import monotonic
 
@@ -51,33 +52,26 @@ class Soak:
         self._compiled = torch.compile(self._model, backend="hidet", dynamic=False)
         self._lock = threading.Lock()
 
+    def call(self, rows: int) -> None:
+        """Call the model once, with an input of this many rows."""
+        x = torch.randn(rows, 16, device=self._device)
+        is_right = torch.allclose(self._compiled(x), self._model(x), rtol=1e-4, atol=1e-4)
+        with self._lock:
+            self.calls += 1
+            self.wrong += not is_right
+
     def call_all(self, rows: list[int]) -> None:
         """Call the model once for each number of rows, from all threads."""
-        waiting = iter(rows)
-
-        def work() -> None:
-            while True:
-                with self._lock:
-                    count = next(waiting, None)
-                if count is None:
-                    return
-                x = torch.randn(count, 16, device=self._device)
-                is_right = torch.allclose(self._compiled(x), self._model(x), rtol=1e-4, atol=1e-4)
-                with self._lock:
-                    self.calls += 1
-                    self.wrong += not is_right
-
-        workers = [threading.Thread(target=work) for _ in range(self._threads)]
-        for each in workers:
-            each.start()
-        for each in workers:
-            each.join()
+        with ThreadPoolExecutor(self._threads) as pool:
+            list(pool.map(self.call, rows))
 
     def run(self, minutes: float) -> None:
         """Print memory and counts until the time is over."""
         random, start = Random(0), monotonic()
         last = start
-        self.call_all(list(range(1, self._shapes + 1)))
+        # In one thread: while torch traces, it patches the modules of all threads (2.11).
+        for rows in range(1, self._shapes + 1):
+            self.call(rows)
         print(f"all shapes: {monotonic() - start:.0f} s, {megabytes(self._device)}", flush=True)
         while monotonic() < start + 60 * minutes:
             self.call_all([random.randint(1, self._shapes) for _ in range(20)])

@@ -1,9 +1,10 @@
 """Profiles: what is measured, how kernels become launches, the table and the page."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,15 +19,20 @@ from hidet.runtime.specs import Span
 
 CPU = torch.device("cpu")
 
+GRIDS = {"product": (2, 1, 1), "copy": (3, 1, 1), "look_up": (4, 1, 1)}
+BLOCK = (32, 1, 1)
+
 HOSTILE = "</title><script>alert(1)</script><b onclick='x'>&amp;\"{{ 7 * 7 }}"
 
 
 @pytest.fixture
 def branches(plans):
     """Give a plan of four launches: two that wait for the first, and one that waits for these."""
-    product = plans.kernel("product", work=Work(989 * 10**6, 24 * 10**5, "f16"))
-    copy = plans.kernel("copy", work=Work(0, 96 * 10**5, "f32"))
-    kernels = (product, copy, plans.kernel("look_up", work=Work(0, None, "f32")))
+    works = Work(989 * 10**6, 24 * 10**5, "f16"), Work(0, 96 * 10**5, "f32"), Work(0, None, "f32")
+    kernels = tuple(
+        plans.kernel(name, work=work, grid=GRIDS[name], block=BLOCK)
+        for name, work in zip(GRIDS, works, strict=True)
+    )
     x, y = ("input", 0), ("output", 0)
     forward = (
         plans.launch(0, x, y),
@@ -241,6 +247,12 @@ def test_called_by_others(plans, cpu_library):
         graph.profile([x], [w], runs=1)
 
 
+def _entry(name, start, end, grid):
+    """Return an entry of a trace of torch's profiler."""
+    arguments = {"grid": grid, "block": BLOCK}
+    return {"cat": "kernel", "name": name, "ts": start, "dur": end - start, "args": arguments}
+
+
 @pytest.fixture
 def profiler(monkeypatch):
     """Put events in the place of torch's profiler: a list of names and microseconds for each run.
@@ -259,11 +271,11 @@ def profiler(monkeypatch):
         def __exit__(self, *_):
             pass
 
-        def events(self):
-            return [
-                SimpleNamespace(name=name, time_range=SimpleNamespace(start=start, end=end))
-                for name, start, end in [("Memcpy HtoD", 0.0, 1e6), *reversed(told)]
-            ]
+        def export_chrome_trace(self, path):
+            copy = {"cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": 0.0, "dur": 1e6, "args": {}}
+            strange = _entry("copy", 1.0, 2.0, (3, 3, 3))
+            entries = [_entry(*each, GRIDS[each[0]]) for each in reversed(told)]
+            Path(path).write_text(json.dumps({"traceEvents": [copy, strange, *entries]}))
 
     monkeypatch.setattr(torch.profiler, "profile", Profiler)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
@@ -313,6 +325,19 @@ def test_equal_kernels_in_a_row(branches, make_services, profiler):
     found = _on_a_gpu(plan, make_services, 1)
     assert [launch.time for launch in found.launches] == [4.0, 0.5, 3.0]
     assert found.alike == ()
+
+
+def test_names_of_unloaded_kernels(branches, make_services, profiler, monkeypatch):
+    """Kernels that CUPTI takes for others are told by their extents."""
+    for start in (0, 100):
+        profiler += [(name, start + n, start + n + 1) for n, name in enumerate(NAMES)]
+    true_entry, names = _entry, {"product": "look_up", "look_up": "a kernel of another model"}
+    monkeypatch.setitem(
+        globals(), "_entry", lambda name, *rest: true_entry(names.get(name, name), *rest)
+    )
+    found = _on_a_gpu(branches, make_services, 1)
+    assert [launch.name for launch in found.launches] == NAMES
+    assert [launch.start for launch in found.launches] == [0.0, 1.0, 2.0, 3.0]
 
 
 def test_what_the_profiler_misses(branches, make_services, profiler):

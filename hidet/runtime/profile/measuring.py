@@ -6,8 +6,11 @@ launches overlap as usual. On the CPU they run sequentially, and are timed indiv
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -18,7 +21,7 @@ from hidet.runtime.specs import Span
 
 if TYPE_CHECKING:
     from hidet.runtime.executor import Executor
-    from hidet.runtime.plan import Launch, Plan
+    from hidet.runtime.plan import Kernel, Launch, Plan
 
 WARM_UP = 5
 """The number of warm-up runs, which write addresses and raise the clock."""
@@ -57,7 +60,17 @@ class _Event(NamedTuple):
     """A kernel that ran on a GPU."""
 
     name: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
     span: Span
+
+    def may_be(self, kernel: Kernel) -> bool:
+        """Return whether this may be a launch of a kernel.
+
+        The name does not tell: CUPTI knows kernels by handles, and gives one that has the handle of
+        an unloaded kernel the name of that one.
+        """
+        return (self.grid, self.block) == (kernel.grid, kernel.block)
 
 
 def _kernels(executor: Executor, run: Callable[[], object], runs: int) -> list[list[_Event]]:
@@ -72,51 +85,57 @@ def _kernels(executor: Executor, run: Callable[[], object], runs: int) -> list[l
         for _ in range(runs):
             run()
         torch.cuda.synchronize(executor.device)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(path))
+        trace = json.loads(path.read_text())["traceEvents"]
     plan = executor.plan
-    names = {plan.kernels[launch.kernel].symbol for launch in plan.forward}
-    found = [
-        # In microseconds with three digits.
-        _Event(
-            each.name, Span(*(round(t * 1e3) for t in (each.time_range.start, each.time_range.end)))
-        )
-        for each in cast("Sequence[Any]", profiler.events() or ())
-        if each.name in names
-    ]
+    events = [_event(each) for each in trace if each.get("cat") == "kernel"]
+    found = [each for each in events if any(map(each.may_be, plan.kernels))]
     found.sort(key=lambda event: event.span.start)
     count = len(plan.forward)
     if len(found) != count * runs:
         raise HidetError(
             f"torch.profiler recorded {len(found)} kernels in {runs} runs of {count} launches",
-            hint="nothing else may use the profiler, CUPTI, or kernels of these names meanwhile",
+            hint="nothing else may use the profiler, CUPTI, or the GPU meanwhile",
         )
     return [found[start : start + count] for start in range(0, len(found), count)]
+
+
+def _event(entry: Mapping[str, Any]) -> _Event:
+    """Return an entry of a trace, whose times are in microseconds with three digits."""
+    start, arguments = round(entry["ts"] * 1e3), entry["args"]
+    span = Span(start, start + round(entry["dur"] * 1e3))
+    return _Event(entry["name"], tuple(arguments["grid"]), tuple(arguments["block"]), span)
 
 
 def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
     """Match the kernels of a run to launches; also return launches that are ambiguous.
 
-    A launch has the name of its kernel, and begins after its dependencies have begun, usually after
-    they have ended. Where earlier choices among equal kernels rule that out, any launch of the
-    kernel is taken.
+    A launch has the extents of its kernel, and usually its name, and begins after its dependencies
+    have begun, usually after they have ended. Where earlier choices among equal kernels rule that
+    out, any launch of the kernel is taken.
 
     Raises:
         HidetError: a kernel ran more often than it is launched.
     """
-    waiting: dict[str, list[int]] = {}
-    for number, launch in enumerate(plan.forward):
-        waiting.setdefault(plan.kernels[launch.kernel].symbol, []).append(number)
+    waiting = dict(enumerate(plan.forward))
     placed: dict[int, Span] = {}
     alike: set[int] = set()
-    for name, span in events:
-        begun = [n for n in waiting[name] if placed.keys() >= {*plan.forward[n].dependencies}]
-        ready = [n for n in begun if _is_ready(plan.forward[n], span, placed)]
-        ready = ready or begun or waiting[name]
+    for event in events:
+        name, span = event.name, event.span
+        kernels = {n: plan.kernels[launch.kernel] for n, launch in waiting.items()}
+        candidates = [n for n, kernel in kernels.items() if event.may_be(kernel)]
+        candidates = [n for n in candidates if kernels[n].symbol == name] or candidates
+        begun = [n for n in candidates if placed.keys() >= {*waiting[n].dependencies}]
+        ready = [n for n in begun if _is_ready(waiting[n], span, placed)]
+        ready = ready or begun or candidates
         if not ready:
             raise HidetError(f"torch.profiler recorded kernel '{name}' more often than launched")
         if len(ready) > 1:
             alike.update(ready)
         placed[ready[0]] = span
-        waiting[name].remove(ready[0])
+        del waiting[ready[0]]
     return [placed[number] for number in range(len(plan.forward))], alike
 
 

@@ -123,3 +123,23 @@ cuda.kernel @leave(%y : memref<32xf32>) grid(1) block(32) attributes {cuda.overl
 cuda.kernel @nothing(%y : memref<32xf32>) grid(1) block(32) attributes {cuda.overlaps} {
   %t = cuda.thread_id x
 }
+
+// -----
+
+// A kernel whose roofline exceeds 2 us lets the next one start when it ends.
+// CHECK:      cuda.kernel @short
+// CHECK:        cuda.grid_dependency_wait
+// CHECK-NEXT:   cuda.launch_dependents
+cuda.kernel @short(%y : memref<32xf32>) grid(1) block(32) attributes {cuda.overlaps, work = {operations = 0 : i64, moved = 9000000 : i64, kind = "f32"}} {
+  %t = cuda.thread_id x
+  %1 = arith.constant 0.0 : f32
+  memref.store %1, %y[%t] : memref<32xf32>
+}
+// CHECK:      cuda.kernel @long
+// CHECK:        cuda.grid_dependency_wait
+// CHECK-NEXT:   memref.store
+cuda.kernel @long(%y : memref<32xf32>) grid(1) block(32) attributes {cuda.overlaps, work = {operations = 0 : i64, moved = 10000000 : i64, kind = "f32"}} {
+  %t = cuda.thread_id x
+  %1 = arith.constant 0.0 : f32
+  memref.store %1, %y[%t] : memref<32xf32>
+}

@@ -98,7 +98,8 @@ def texts():
     "device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)], ids=["cpu", "cuda"]
 )
 @pytest.mark.parametrize(("make", "data"), [(resnet, images), (Gpt, texts)], ids=["resnet", "gpt"])
-def test_losses(make, data, device):
+def test_losses(make, data, device, monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
     torch.manual_seed(0)
     torch._dynamo.reset()
     model, batches = make().to(device), data()
