@@ -7,7 +7,8 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from hidet.analysis.grids import Rows, is_cheap, row_reduces, rows_of
+from hidet.analysis.grids import Rows, is_cheap, linear_index_of_load, row_reduces, rows_of
+from hidet.analysis.index_forms import IndexForms
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import AnchorOp
@@ -33,6 +34,11 @@ from hidet.rewriting.builder import Index, KernelBuilder
 MAX_KEPT = 32
 """The most elements of a grid that a lane keeps in registers."""
 
+SECTOR = 16
+"""The fewest adjacent rows of a block: 16-bit elements of as many fill the sector of an access."""
+
+MAX_THREADS = 1024
+
 
 Term = Callable[[Any, Any], Scalar]
 """Computes a value from the indices of a row and of an element in it."""
@@ -40,11 +46,31 @@ Term = Callable[[Any, Any], Scalar]
 
 @dataclass(frozen=True)
 class RowConfig(Config):
-    """The distribution of rows over threads: `lanes` per row, `vector` elements an access."""
+    """The distribution of rows over threads: `lanes` per row, `vector` elements an access.
+
+    Adjacent lanes access adjacent vectors of a row; or, if `across` is not 1, of as many adjacent
+    rows, as in the sum over the first dimension of a matrix.
+    """
 
     threads: int
     lanes: int
     vector: int
+    across: int = 1
+
+    @property
+    def rows_of_block(self) -> int:
+        """The number of rows of a block."""
+        return self.threads // self.lanes * (self.vector if self.across > 1 else 1)
+
+    def elements(self, blocks: int, length: int) -> TaskMap:
+        """Return the map of (row, element) to the workers of the grid."""
+        rows = spatial(blocks * self.threads // self.lanes // self.across, 1)
+        if self.across == 1:
+            lanes, vector = spatial(1, self.lanes), repeat(1, self.vector)
+        else:
+            lanes, vector = spatial(1, self.lanes) * spatial(self.across, 1), repeat(self.vector, 1)
+        step = self.lanes * (self.vector if self.across == 1 else 1)
+        return rows * repeat(1, ceil_div(length, step)) * lanes * vector
 
 
 class RowTemplate(Template[RowConfig]):
@@ -69,8 +95,14 @@ class RowTemplate(Template[RowConfig]):
         )
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[RowConfig]:
-        """Return one config: a warp per row, more lanes for long or few rows."""
+        """Return one config: a warp per row, more lanes for long or few rows.
+
+        Where rows are strided and elements of adjacent rows adjacent, lanes are across rows.
+        """
         rows = _rows(fusion)
+        has_row_results = all(size_of(result) == rows.count for result in fusion.results_)
+        if rows.count >= SECTOR and has_row_results and _reads_across(fusion):
+            return [_across(rows, arch)]
         lanes = 32
         while (
             lanes < 1024
@@ -83,26 +115,18 @@ class RowTemplate(Template[RowConfig]):
 
     def launch(self, fusion: FusionOp, config: RowConfig) -> Launch:
         """Return the grid that covers the rows."""
-        rows_of_block = config.threads // config.lanes
-        return Launch((ceil_div(_rows(fusion).count, rows_of_block),), (config.threads,))
+        return Launch((ceil_div(_rows(fusion).count, config.rows_of_block),), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: RowConfig) -> None:
         """Build the kernel body."""
         (blocks,) = self.launch(fusion, config).grid
         rows = _rows(fusion)
-        lanes, vector = config.lanes, config.vector
-        # Adjacent lanes access adjacent vectors of a row.
-        elements = (
-            spatial(blocks * config.threads // lanes, 1)
-            * repeat(1, ceil_div(rows.length, lanes * vector))
-            * spatial(1, lanes)
-            * repeat(1, vector)
-        )
+        elements = config.elements(blocks, rows.length)
         kernel = _RowKernel(scope, rows, elements, worker_of_grid())
         for op in fusion.body.block.ops:
             if isinstance(op, GridOp):
                 kernel.add(op)
-        kernel.store_results(lanes)
+        kernel.store_results(config)
 
 
 # The kernel, in hidet script. The workers are the threads of the grid; `extents` are the number of
@@ -146,10 +170,12 @@ def store_elements(
 
 
 @script
-def store_rows(results: Results, rows: TaskMap, count: int, worker: Any, lanes: int) -> None:
+def store_rows(
+    results: Results, rows: TaskMap, count: int, worker: Any, lanes: int, across: int
+) -> None:
     """Store row values, each by the first lane of its row."""
     for row in rows.on(worker, bound=[count]):
-        if worker % lanes < 1:
+        if worker % (lanes * across) < across:
             store(results, row)
 
 
@@ -288,7 +314,7 @@ class _RowKernel:
             if not isinstance(op, YieldOp):
                 self.builder.insert(op.clone(values))
 
-    def store_results(self, lanes: int) -> None:
+    def store_results(self, config: RowConfig) -> None:
         """Store the results: elements by all workers, row values by the first lane."""
         results: dict[int, list[tuple[Tensor, Tensor]]] = {self.rows.size: [], self.rows.count: []}
         for view, buffer in self.scope.results:
@@ -296,9 +322,46 @@ class _RowKernel:
         if results[self.rows.size]:
             store_elements(results[self.rows.size], self.elements, self.extents, self.worker)
         if results[self.rows.count]:
+            lanes = config.lanes, config.across
             store_rows(
-                results[self.rows.count], self.map_of_rows, self.rows.count, self.worker, lanes
+                results[self.rows.count], self.map_of_rows, self.rows.count, self.worker, *lanes
             )
+
+
+def _reads_across(fusion: FusionOp) -> bool:
+    """Return whether reductions load elements adjacent to those of the next row, not their own."""
+    forms = IndexForms()
+
+    def reads_across(grid: GridOp, reduce: ReduceOp) -> bool:
+        inner, outer = (
+            next((i for i, n in zip(op.indices[::-1], op.shape[::-1], strict=True) if n > 1), None)
+            for op in (reduce, grid)
+        )
+        if inner is None or outer is None:
+            return False
+        loads = [linear_index_of_load(forms, op) for op in reduce.walk() if isinstance(op, LoadOp)]
+        strides = [(load.coefficient_of(inner), load.coefficient_of(outer)) for load in loads]
+        return any(across == 1 for _, across in strides) and all(along != 1 for along, _ in strides)
+
+    return all(
+        reads_across(op, reduce)
+        for op in fusion.body.block.ops
+        if isinstance(op, GridOp)
+        for reduce in row_reduces(op)
+    )
+
+
+def _across(rows: Rows, arch: Arch) -> RowConfig:
+    """Return the config for adjacent rows: whole sectors, or more if there are enough blocks."""
+    vector = next(size for size in (4, 2, 1) if rows.count % size == 0)
+    width = SECTOR
+    while width < 32 * vector and rows.count >= 4 * width * arch.processors:
+        width *= 2
+    across = width // vector
+    lanes = 32 // across
+    while lanes * across < MAX_THREADS and rows.length >= 8 * lanes:
+        lanes *= 2
+    return RowConfig(lanes * across, lanes, vector, across)
 
 
 def _rows(fusion: FusionOp) -> Rows:

@@ -75,6 +75,26 @@ def test_any_axes(check, axes, keepdims):
     )
 
 
+@pytest.mark.parametrize("columns", [16, 50, 99, 768])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_adjacent_rows(check, columns, dtype):
+    """Sums over the first dimension: lanes are across rows, whose number is any."""
+    x, t = torch.rand(3, 70, columns).to(dtype), {4: "f32", 2: "f16"}[dtype.itemsize]
+    check(
+        f"""
+        %y = graph.sum %x {{axes = array<i64: 0, 1>}}
+          : (tensor<3x70x{columns}x{t}>) -> tensor<{columns}x{t}>
+        %z = graph.max %x {{axes = array<i64: 1>}}
+          : (tensor<3x70x{columns}x{t}>) -> tensor<3x{columns}x{t}>
+        """,
+        {"x": x},
+        {"y": x.double().sum((0, 1)), "z": x.double().amax(1)},
+        kernels=2,
+        dtype=dtype,
+        tolerance=2e-6 if dtype is torch.float32 else 2e-3,
+    )
+
+
 def test_integers_and_booleans(check):
     """Reductions of other types; a max starts from the least number; bytes travel between lanes."""
     n = torch.randint(-(2**62), 2**62, (4, 50))
