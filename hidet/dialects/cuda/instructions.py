@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     I64,
     AnyFloatConstr,
@@ -14,7 +13,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
     VarConstraint,
@@ -159,8 +158,8 @@ class ShflOp(FieldsOp):
 class LeaveOp(FieldsOp):
     """`cuda.leave break` exits the loop around it, `continue` its iteration, `return` the kernel.
 
-    Ops after it are not executed, which analyses do not know: it is created by `restore-exits`,
-    which only `form-expressions` follows.
+    It may be ignored: up to its target, the program does nothing after it, since branches marked
+    `cuda.guard` test a flag. It becomes the only exit when `restore-exits` removes these guards.
     """
 
     name = "cuda.leave"
@@ -174,8 +173,15 @@ class LeaveOp(FieldsOp):
         """Check that there is a loop to exit."""
         if self.kind.data is LeaveKind.RETURN:
             return
-        if not any(isinstance(parent, scf.ForOp | scf.WhileOp) for parent in parents_of(self)):
+        loops = "scf.for", "scf.while", "task.foreach"
+        if not any(parent.name in loops for parent in parents_of(self)):
             raise VerifyException(f"no loop around that '{self.kind.data.value}' could leave")
+
+
+def leaves_loop(loop: Operation) -> bool:
+    """Return whether a `cuda.leave` exits a loop, or one inside it, or its iteration."""
+    leaves = (op for op in loop.walk() if isinstance(op, LeaveOp))
+    return any(op.kind.data is not LeaveKind.RETURN for op in leaves)
 
 
 @irdl_op_definition

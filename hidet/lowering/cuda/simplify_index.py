@@ -24,6 +24,7 @@ from hidet.dialects.cuda import (
     GridDimOp,
     KernelOp,
     ThreadIdOp,
+    leaves_loop,
 )
 from hidet.dialects.walking import blocks_in
 from hidet.rewriting.dead_code import drop_dead_code
@@ -204,7 +205,7 @@ class _Simplifier:
             match self._forms.trip_count(op):
                 case 0:
                     return None, list(op.iter_args)
-                case 1:
+                case 1 if not leaves_loop(op):
                     return op.body, [op.lb, *op.iter_args]
                 case _:
                     return None
