@@ -1,6 +1,8 @@
 """Basic CUDA ops: ids, barriers, shuffles, exits, printing, and traits of collectives."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -68,6 +70,14 @@ class IdOp(FieldsOp):
 
     def __init__(self, dimension: Dimension = Dimension.X) -> None:
         super().__init__(dimension)
+
+    def name_among(self, ids: Iterable[IdOp]) -> str:
+        """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
+        dimension, kind = self.dimension.data, self.name.partition(".")[2]
+        is_only = dimension is Dimension.X and sum(type(op) is type(self) for op in ids) == 1
+        if not isinstance(self, ThreadIdOp | BlockIdOp):  # grid_dim, block_dim
+            return kind if is_only else f"{kind}_{dimension.value}"
+        return f"{kind[0]}{'id' if is_only else dimension.value}"
 
 
 @irdl_op_definition

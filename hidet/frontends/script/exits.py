@@ -13,9 +13,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Literal
 
-from xdsl.dialects import scf
-from xdsl.ir import Region
-
 from hidet.dialects.cuda import LeaveKind, LeaveOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
@@ -199,11 +196,8 @@ class Exits:
             leave = self._leave_kind(each.kind, len(self.frames) - 1 if is_break else 0)
             self.taken[each] = leave is None
             if leave is not None:
-                condition = negated(each.variable().read())
-                with current().arm() as block:
+                with current().when(negated(each.variable().read()).ssa):
                     insert(LeaveOp(leave))
-                current().finish_arm(block)
-                insert(scf.IfOp(condition.ssa, [], Region(block)))
 
     def begin_iteration(self) -> None:
         """Begin the body of the innermost loop."""
