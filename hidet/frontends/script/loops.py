@@ -175,9 +175,9 @@ class Loops(Assignments):
         with current().arm() as block:
             false = block, constant(False, BOOL)
         tested = branch_of(self.exits.none_taken(pending), (test, value), false)
-        op = tested.ssa.owner
-        assert isinstance(op, scf.IfOp)
-        mark_guard(op, is_tested=any(pending.values()))
+        if not any(pending.values()):
+            assert isinstance(tested.ssa.owner, scf.IfOp)
+            tested.ssa.owner.attributes[GUARD] = UnitAttr()
         return tested
 
     def _grid_loop(self, node: ast.For, ranges: list[Range], *, single: bool) -> None:
@@ -280,7 +280,8 @@ class Loops(Assignments):
                 with current().arm() as outer:
                     condition = self.exits.none_taken(exits)
                     op = insert(scf.IfOp(condition.ssa, [], Region(body)))
-                mark_guard(op, is_tested=is_tested)
+                if not is_tested:
+                    op.attributes[GUARD] = UnitAttr()
                 body = outer
         current().adopt(body)
 
@@ -301,9 +302,3 @@ class Loops(Assignments):
             return None
         same = all(each.kind == left.kind for each in pending)
         return Ended(left.kind if same else None, stored=left.stored or left.value is not None)
-
-
-def mark_guard(op: scf.IfOp, *, is_tested: bool) -> None:
-    """Mark a guard, unless control flow in C++ reaches it after an exit and has to test it."""
-    if not is_tested:
-        op.attributes[GUARD] = UnitAttr()
