@@ -36,14 +36,12 @@ class Loops(Assignments):
         """Execute statements; return how they ended if all paths exited."""
 
     @contextmanager
-    def scope(self) -> Generator[dict[str, object]]:
-        """Open a run-time scope; yields its bindings, which are filled in at its end."""
-        names: dict[str, object] = {}
-        self.scopes.enter(runtime=True)
-        self.exits.arms += 1
-        yield names
-        self.exits.arms -= 1
-        names.update(self.scopes.exit())
+    def scope(self, lost: str | None = None) -> Generator[dict[str, object]]:
+        """Open a run-time scope, and yield its names, which are undefined after it."""
+        with self.scopes.open(runtime=True, lost=lost) as names:
+            self.exits.arms += 1
+            yield names
+            self.exits.arms -= 1
 
     def visit_For(self, node: ast.For) -> Ended | None:
         """Execute a loop: unroll it over a Python iterable, else emit a run-time loop."""
@@ -106,10 +104,8 @@ class Loops(Assignments):
         pending = self.exits.loop_exits()
         if pending:
             return self.guarded(pending, node, lambda: self._iterate(node, value))
-        self.scopes.enter(runtime=False)
-        left = self._iterate(node, value)
-        self.scopes.exit()
-        return left
+        with self.scopes.open(runtime=False):
+            return self._iterate(node, value)
 
     def _iterate(self, node: ast.For, value: object) -> Ended | None:
         """Execute the body of a loop for one value."""
@@ -131,13 +127,11 @@ class Loops(Assignments):
 
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
         """Execute the body of a run-time loop."""
-        with self.scope() as names:
+        with self.scope(f"the loop in line {self.source.line_of(node)} assigns it"):
             self.exits.begin_iteration()
             if isinstance(node, ast.For):
                 self._bind_target(node, value)
             self.run(node.body)
-        for name in names:
-            self.scopes.lose(name, f"the loop in line {self.source.line_of(node)} assigns it")
 
     def visit_While(self, node: ast.While) -> Ended | None:
         """Execute a `while` loop."""
@@ -289,15 +283,12 @@ class Loops(Assignments):
         self, pending: Mapping[Exit, bool], node: ast.AST, action: Callable[[], Ended | None]
     ) -> Ended | None:
         """Execute statements on the paths that have not taken one of some exits."""
-        with current().arm() as body, self.scope() as names:
+        lost = f"some paths leave in line {self.source.line_of(node)} or before"
+        with current().arm() as body, self.scope(lost):
             left = action()
             if left is not None and left.value is not None:
                 self.exits.store_result(left.value)
         self.insert_guard(pending, body)
-        for name in names:
-            self.scopes.lose(
-                name, f"some paths leave in line {self.source.line_of(node)} or before"
-            )
         if left is None:
             return None
         same = all(each.kind == left.kind for each in pending)

@@ -205,13 +205,11 @@ class Statements(Loops):
         body = node.body
         if others:
             body = [cast("ast.stmt", ast.copy_location(ast.With(others, node.body), node))]
-        self.scopes.enter(runtime=False)
-        if first.optional_vars is not None:
-            self.bind(first.optional_vars, thread)
         branch = ast.copy_location(ast.If(first.context_expr, body, []), node)
-        left = self._branch(branch, condition)
-        self.scopes.exit()
-        return left
+        with self.scopes.open(runtime=False):
+            if first.optional_vars is not None:
+                self.bind(first.optional_vars, thread)
+            return self._branch(branch, condition)
 
     def _branch(self, node: ast.If, condition: object) -> Ended | None:
         """Execute one side of a branch with a known condition, or emit a run-time branch."""
