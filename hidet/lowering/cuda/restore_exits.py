@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import IsTerminator
 
 from hidet.dialects.cuda import KernelOp, LeaveOp, is_variable
 from hidet.dialects.cuda.marks import GUARD
@@ -43,9 +44,33 @@ class RestoreExitsPass(KernelPass):
             if GUARD in op.attributes:
                 assert isinstance(op, scf.IfOp)
                 inline_region(op, op.true_region)
+        for op in list(kernel.body.walk(reverse=True, region_first=True)):
+            if isinstance(op, LeaveOp):
+                _drop_unreachable(op)
+            elif isinstance(op, scf.IfOp):
+                _flatten(op)
         drop_dead_code(kernel)
         _drop_unread_variables(kernel)
-        _flatten(kernel)
+
+
+def _drop_unreachable(leave: LeaveOp) -> None:
+    """Erase what follows an exit whose condition has been folded."""
+    assert leave.parent is not None
+    ops = list(leave.parent.ops)
+    for op in reversed(ops[ops.index(leave) + 1 :]):
+        if not op.has_trait(IsTerminator):
+            Rewriter.erase_op(op)
+
+
+def _flatten(op: scf.IfOp) -> None:
+    """Move the `else` of a branch whose `then` exits to the code after it."""
+    end = op.true_region.block.last_op
+    if op.results or not op.false_region.blocks or end is None:
+        return
+    otherwise = op.false_region.block
+    if isinstance(end.prev_op, LeaveOp) and otherwise.last_op is not None:
+        otherwise.erase_op(otherwise.last_op)
+        Rewriter.inline_block(otherwise, InsertPoint.after(op))
 
 
 def _drop_unread_variables(kernel: KernelOp) -> None:
@@ -56,16 +81,3 @@ def _drop_unread_variables(kernel: KernelOp) -> None:
             if all(isinstance(user, memref.StoreOp) for user in users):
                 for each in (*users, op):
                     Rewriter.erase_op(each)
-
-
-def _flatten(kernel: KernelOp) -> None:
-    """Move the `else` of a branch whose `then` exits to the code after it."""
-    for op in list(kernel.body.walk(reverse=True)):
-        if not isinstance(op, scf.IfOp) or op.results or not op.false_region.blocks:
-            continue
-        end, otherwise = op.true_region.block.last_op, op.false_region.block
-        if end is None or not isinstance(end.prev_op, LeaveOp):
-            continue
-        assert otherwise.last_op is not None
-        otherwise.erase_op(otherwise.last_op)
-        Rewriter.inline_block(otherwise, InsertPoint.after(op))

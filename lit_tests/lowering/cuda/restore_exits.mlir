@@ -95,3 +95,35 @@ cuda.kernel @variable() grid(1) block(32) {
   %never = memref.alloca() : !flag
   memref.store %true, %never[] : !flag
 }
+
+// -----
+
+// What follows an exit whose condition has been folded is unreachable.
+
+!flag = memref<i1, #cuda.space<local>>
+
+// CHECK-LABEL: cuda.kernel @always
+// CHECK:         scf.if %p {
+// CHECK-NEXT:      cuda.leave return
+// CHECK-NEXT:    }
+// CHECK-NEXT:    memref.store %a, %x[%c0]
+// CHECK-NEXT:  }
+cuda.kernel @always(%x : memref<64xf32>, %a : f32, %p : i1) grid(1) block(32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %true = arith.constant true
+  %false = arith.constant false
+  %unreturned = memref.alloca() : !flag
+  memref.store %true, %unreturned[] : !flag
+  scf.if %p {
+    memref.store %false, %unreturned[] : !flag
+    cuda.leave return
+    %v = memref.load %x[%c0] : memref<64xf32>
+    memref.store %v, %x[%c1] : memref<64xf32>
+  }
+  %r = memref.load %unreturned[] : !flag
+  "scf.if"(%r) ({
+    memref.store %a, %x[%c0] : memref<64xf32>
+    scf.yield
+  }, {}) {cuda.guard} : (i1) -> ()
+}
