@@ -1,9 +1,10 @@
 """The registry: every dialect, pass and target of hidet, by name.
 
 An entry is "module:Class", imported at its first use. xDSL's tools see the registry through the
-entry point `xdsl.universe`; a new pass needs one line here and its test.
+entry point `xdsl.universe`; a new pass needs its name here and its test.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
@@ -20,62 +21,48 @@ DIALECTS: dict[str, str] = {
     "cuda": "hidet.dialects.cuda:Cuda",
 }
 
+STAGES: dict[str, str] = {
+    "graph": """
+        raise-attention group-heads merge-taps decompose-graph write-in-place hoist-constants
+        lower-graph-to-compute
+    """,
+    "compute": """
+        inline-views order-dimensions split-products fuse fuse-into-kernels fold-casts
+    """,
+    "task": """
+        schedule map-tensor-cores map-copies pipeline-copies specialize-warps multicast-copies
+        prefetch-operands stage-epilogue inline-compute insert-barriers lower-task
+    """,
+    "cuda": """
+        simplify-index early-cse interchange-loops vectorize instrument-memory flatten-memrefs
+        plan-shared-memory infer-readonly demote-scf-values integer-ranges index-width restore-exits
+        form-expressions hoist-tensor-maps insert-waits
+    """,
+    "host": """
+        mark-constants plan-memory pass-tensor-maps overlap-launches
+    """,
+}
+"""The passes by the folder of their modules in `hidet/lowering/`."""
+
+_PIPELINES = """
+    graph-pipeline compute-pipeline task-pipeline cuda-pipeline kernels-pipeline schedule-pipeline
+    lowering-pipeline host-pipeline script-to-cuda script-pipeline hidet-pipeline
+"""
+
+
+def class_name(name: str) -> str:
+    """Return the name of a class: FoldCasts for `fold-casts`."""
+    return "".join(word.capitalize() for word in re.split("[-_]", name))
+
+
 PASSES: dict[str, str] = {
-    "raise-attention": "hidet.lowering.graph.raise_attention:RaiseAttentionPass",
-    "group-heads": "hidet.lowering.graph.group_heads:GroupHeadsPass",
-    "merge-taps": "hidet.lowering.graph.merge_taps:MergeTapsPass",
-    "decompose-graph": "hidet.lowering.graph.decompose_graph:DecomposeGraphPass",
-    "write-in-place": "hidet.lowering.graph.write_in_place:WriteInPlacePass",
-    "hoist-constants": "hidet.lowering.graph.hoist_constants:HoistConstantsPass",
-    "lower-graph-to-compute": "hidet.lowering.graph.lower_graph_to_compute:LowerGraphToComputePass",
-    "inline-views": "hidet.lowering.compute.inline_views:InlineViewsPass",
-    "order-dimensions": "hidet.lowering.compute.order_dimensions:OrderDimensionsPass",
-    "split-products": "hidet.lowering.compute.split_products:SplitProductsPass",
-    "fuse": "hidet.lowering.compute.fuse:FusePass",
-    "fuse-into-kernels": "hidet.lowering.compute.fuse_into_kernels:FuseIntoKernelsPass",
-    "fold-casts": "hidet.lowering.compute.fold_casts:FoldCastsPass",
-    "schedule": "hidet.lowering.task.schedule:SchedulePass",
-    "map-tensor-cores": "hidet.lowering.task.map_tensor_cores:MapTensorCoresPass",
-    "map-copies": "hidet.lowering.task.map_copies:MapCopiesPass",
-    "pipeline-copies": "hidet.lowering.task.pipeline_copies:PipelineCopiesPass",
-    "specialize-warps": "hidet.lowering.task.specialize_warps:SpecializeWarpsPass",
-    "multicast-copies": "hidet.lowering.task.multicast_copies:MulticastCopiesPass",
-    "prefetch-operands": "hidet.lowering.task.prefetch_operands:PrefetchOperandsPass",
-    "stage-epilogue": "hidet.lowering.task.stage_epilogue:StageEpiloguePass",
-    "inline-compute": "hidet.lowering.task.inline_compute:InlineComputePass",
-    "insert-barriers": "hidet.lowering.task.insert_barriers:InsertBarriersPass",
-    "lower-task": "hidet.lowering.task.lower_task:LowerTaskPass",
-    "simplify-index": "hidet.lowering.cuda.simplify_index:SimplifyIndexPass",
-    "early-cse": "hidet.lowering.cuda.early_cse:EarlyCsePass",
-    "interchange-loops": "hidet.lowering.cuda.interchange_loops:InterchangeLoopsPass",
-    "vectorize": "hidet.lowering.cuda.vectorize:VectorizePass",
-    "instrument-memory": "hidet.lowering.cuda.instrument_memory:InstrumentMemoryPass",
-    "flatten-memrefs": "hidet.lowering.cuda.flatten_memrefs:FlattenMemrefsPass",
-    "plan-shared-memory": "hidet.lowering.cuda.plan_shared_memory:PlanSharedMemoryPass",
-    "infer-readonly": "hidet.lowering.cuda.infer_readonly:InferReadonlyPass",
-    "demote-scf-values": "hidet.lowering.cuda.demote_scf_values:DemoteScfValuesPass",
-    "integer-ranges": "hidet.lowering.cuda.integer_ranges:IntegerRangesPass",
-    "index-width": "hidet.lowering.cuda.index_width:IndexWidthPass",
-    "restore-exits": "hidet.lowering.cuda.restore_exits:RestoreExitsPass",
-    "form-expressions": "hidet.lowering.cuda.form_expressions:FormExpressionsPass",
-    "hoist-tensor-maps": "hidet.lowering.cuda.hoist_tensor_maps:HoistTensorMapsPass",
-    "insert-waits": "hidet.lowering.cuda.insert_waits:InsertWaitsPass",
-    "mark-constants": "hidet.lowering.host.mark_constants:MarkConstantsPass",
-    "plan-memory": "hidet.lowering.host.plan_memory:PlanMemoryPass",
-    "pass-tensor-maps": "hidet.lowering.host.pass_tensor_maps:PassTensorMapsPass",
-    "overlap-launches": "hidet.lowering.host.overlap_launches:OverlapLaunchesPass",
+    **{
+        name: f"hidet.lowering.{stage}.{name.replace('-', '_')}:{class_name(name)}Pass"
+        for stage, names in STAGES.items()
+        for name in names.split()
+    },
     "verify-level": "hidet.lowering.verify_level:VerifyLevelPass",
-    "graph-pipeline": "hidet.lowering.pipelines:GraphPipeline",
-    "compute-pipeline": "hidet.lowering.pipelines:ComputePipeline",
-    "task-pipeline": "hidet.lowering.pipelines:TaskPipeline",
-    "cuda-pipeline": "hidet.lowering.pipelines:CudaPipeline",
-    "kernels-pipeline": "hidet.lowering.pipelines:KernelsPipeline",
-    "schedule-pipeline": "hidet.lowering.pipelines:SchedulePipeline",
-    "lowering-pipeline": "hidet.lowering.pipelines:LoweringPipeline",
-    "host-pipeline": "hidet.lowering.pipelines:HostPipeline",
-    "script-to-cuda": "hidet.lowering.pipelines:ScriptToCuda",
-    "script-pipeline": "hidet.lowering.pipelines:ScriptPipeline",
-    "hidet-pipeline": "hidet.lowering.pipelines:HidetPipeline",
+    **{name: f"hidet.lowering.pipelines:{class_name(name)}" for name in _PIPELINES.split()},
 }
 
 TARGETS: dict[str, str] = {

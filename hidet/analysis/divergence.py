@@ -31,10 +31,10 @@ class Divergence(IntEnum):
 
 
 def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operation | None:
-    """Return an enclosing op with divergent control flow, or None."""
-    inside = takewhile(lambda parent: not isinstance(parent, KernelOp), parents_of(op))
-    divergent = (each for each in inside if divergence.of_flow(each) is not Divergence.NOWHERE)
-    return next(divergent, None)
+    """Return the enclosing op with the most divergent control flow, None if all is uniform."""
+    inside = [*takewhile(lambda parent: not isinstance(parent, KernelOp), parents_of(op))]
+    found = max(reversed(inside), key=divergence.of_flow, default=None)
+    return found if found is not None and divergence.of_flow(found) else None
 
 
 @dataclass

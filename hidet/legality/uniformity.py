@@ -1,12 +1,11 @@
 """Checks of convergence: collective ops are under uniform control flow."""
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
-from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
+from hidet.analysis.divergence import Divergence, analyse_divergence, divergent_op_around
 from hidet.dialects.cuda import Collective, KernelOp, ShflOp, SyncWarpOp, VoteOp, WarpCollective
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
-from hidet.dialects.walking import blocks_in
 from hidet.legality.report import illegal
 
 
@@ -18,10 +17,19 @@ def check_uniformity(kernel: KernelOp) -> None:
     per-thread loop.
     """
     explicit = EXPLICIT in kernel.attributes
-    if not any(_group_of(op, explicit) is not None for op in kernel.body.walk()):
+    groups = {op: group for op in kernel.body.walk() if (group := _group_of(op, explicit))}
+    if not groups:
         return
     divergence = analyse_divergence(kernel)
-    _check_block(kernel.body.block, divergence, explicit, None, Divergence.NOWHERE)
+    for op, group in groups.items():
+        cause = divergent_op_around(op, divergence)
+        if cause is not None and divergence.of_flow(cause) >= group:
+            raise illegal(
+                op,
+                f"{op.name} is collective, but under divergent control flow: "
+                f"{cause.name} around it depends on cuda.thread_id",
+                "move it out, or make the condition uniform",
+            )
 
 
 def _group_of(op: Operation, explicit: bool) -> Divergence | None:
@@ -37,29 +45,3 @@ def _group_of(op: Operation, explicit: bool) -> Divergence | None:
     ):
         return Divergence.BETWEEN_WARPS
     return None
-
-
-def _check_block(
-    block: Block,
-    divergence: DivergenceAnalysis,
-    explicit: bool,
-    cause: Operation | None,
-    outside: Divergence,
-) -> None:
-    """Check the ops of a block, given the surrounding op with divergent control flow."""
-    for op in block.ops:
-        group = _group_of(op, explicit)
-        if group is not None and outside >= group:
-            assert cause is not None, "divergent flow has a cause"
-            raise illegal(
-                op,
-                f"{op.name} is collective, but under divergent control flow: "
-                f"{cause.name} around it depends on cuda.thread_id",
-                "move it out, or make the condition uniform",
-            )
-        inside = divergence.of_flow(op)
-        for inner in blocks_in(op):
-            if inside > outside:
-                _check_block(inner, divergence, explicit, op, inside)
-            else:
-                _check_block(inner, divergence, explicit, cause, outside)

@@ -61,7 +61,7 @@ CUDA = (
     "infer-readonly",  # stores are final
     "integer-ranges",  # arithmetic is final
     "index-width",  # index arithmetic is final
-    "restore-exits",  # only the printer supports `break` and `return`
+    "restore-exits",  # later passes would miss the guards
     "form-expressions",  # last: later changes would invalidate its decisions
 )
 

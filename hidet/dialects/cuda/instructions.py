@@ -1,9 +1,10 @@
 """Basic CUDA ops: ids, barriers, shuffles, exits, printing, and traits of collectives."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import (
     I64,
     AnyFloatConstr,
@@ -14,7 +15,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
     VarConstraint,
@@ -69,6 +70,14 @@ class IdOp(FieldsOp):
 
     def __init__(self, dimension: Dimension = Dimension.X) -> None:
         super().__init__(dimension)
+
+    def name_among(self, ids: Iterable[IdOp]) -> str:
+        """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
+        dimension, kind = self.dimension.data, self.name.partition(".")[2]
+        is_only = dimension is Dimension.X and sum(type(op) is type(self) for op in ids) == 1
+        if not isinstance(self, ThreadIdOp | BlockIdOp):  # grid_dim, block_dim
+            return kind if is_only else f"{kind}_{dimension.value}"
+        return f"{kind[0]}{'id' if is_only else dimension.value}"
 
 
 @irdl_op_definition
@@ -159,8 +168,8 @@ class ShflOp(FieldsOp):
 class LeaveOp(FieldsOp):
     """`cuda.leave break` exits the loop around it, `continue` its iteration, `return` the kernel.
 
-    Ops after it are not executed, which analyses do not know: it is created by `restore-exits`,
-    which only `form-expressions` follows.
+    It may be ignored: up to its target, the program does nothing after it, since branches marked
+    `cuda.guard` test a flag. It becomes the only exit when `restore-exits` removes these guards.
     """
 
     name = "cuda.leave"
@@ -174,8 +183,15 @@ class LeaveOp(FieldsOp):
         """Check that there is a loop to exit."""
         if self.kind.data is LeaveKind.RETURN:
             return
-        if not any(isinstance(parent, scf.ForOp | scf.WhileOp) for parent in parents_of(self)):
+        loops = "scf.for", "scf.while", "task.foreach"
+        if not any(parent.name in loops for parent in parents_of(self)):
             raise VerifyException(f"no loop around that '{self.kind.data.value}' could leave")
+
+
+def leaves_loop(loop: Operation) -> bool:
+    """Return whether a `cuda.leave` exits a loop, or one inside it, or its iteration."""
+    leaves = (op for op in loop.walk() if isinstance(op, LeaveOp))
+    return any(op.kind.data is not LeaveKind.RETURN for op in leaves)
 
 
 @irdl_op_definition

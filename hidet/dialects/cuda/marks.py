@@ -59,6 +59,10 @@ EXPLICIT = "cuda.explicit"
 """Unit, of a kernel: its barriers and casts are explicit; passes drop no casts, and insert barriers
 only for task.copy, task.matmul and task.combine."""
 
+GUARD = "cuda.guard"
+"""Unit, of `scf.if`: tests flags of early exits, and every exit that clears one is followed by a
+`cuda.leave` past the branch. `restore-exits` replaces it by its `then`."""
+
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""
 

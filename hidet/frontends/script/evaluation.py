@@ -245,11 +245,9 @@ class Expressions(ast.NodeVisitor):
     @contextmanager
     def part(self, what: str = "a part of an expression that may be left out") -> Generator[Block]:
         """Build a conditionally evaluated block; names that it binds are undefined after it."""
-        with current().arm() as block:
-            self.scopes.enter(runtime=True)
+        lost = f"only {what} assigns it"
+        with current().arm() as block, self.scopes.open(runtime=True, lost=lost):
             yield block
-            for name in self.scopes.exit():
-                self.scopes.lose(name, f"only {what} assigns it")
 
     def condition(self, node: ast.expr) -> object:
         """Return a condition: a scalar of type bool, or a compile-time value."""
@@ -387,11 +385,10 @@ class Expressions(ast.NodeVisitor):
             return
         first, *rest = generators
         for value in self.python_values(first.iter):
-            self.scopes.enter(runtime=False)
-            self.bind(first.target, value)
-            if all(self.condition(test) for test in first.ifs):
-                yield from self._comprehend(elements, rest)
-            self.scopes.exit()
+            with self.scopes.open(runtime=False):
+                self.bind(first.target, value)
+                if all(self.condition(test) for test in first.ifs):
+                    yield from self._comprehend(elements, rest)
 
     def python_values(self, node: ast.expr) -> list[object]:
         """Return the values of a compile-time iterable."""

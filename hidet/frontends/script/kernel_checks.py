@@ -12,7 +12,7 @@ from hidet.analysis.divergence import analyse_divergence, divergent_op_around
 from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
+from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, LeaveOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, is_variable, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import PARALLEL
@@ -210,7 +210,8 @@ def check_cpu_kernel(kernel: KernelOp) -> None:
         if PARALLEL in op.attributes:
             _check_parallel(op)
         is_shared = isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
-        is_cuda = op.dialect_name() == "cuda" and not isinstance(op, PrintfOp | AssertOp)
+        is_allowed = isinstance(op, PrintfOp | AssertOp | LeaveOp)
+        is_cuda = op.dialect_name() == "cuda" and not is_allowed
         if is_shared or is_cuda:
             raise OpError(
                 op,

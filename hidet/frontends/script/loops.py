@@ -2,25 +2,25 @@
 
 import ast
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Block, Region, SSAValue
 
-from hidet.dialects.cuda.marks import PARALLEL
+from hidet.dialects.cuda.marks import GUARD, PARALLEL
 from hidet.dialects.task import ForeachOp, GroupOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.assignments import Assignments
 from hidet.frontends.script.exits import Ended, Exit, Exits
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.scalars import Index, Scalar, convert, index_of
+from hidet.frontends.script.scalars import Index, Scalar, branch_of, constant, convert, index_of
 from hidet.frontends.script.syntax_analysis import are_assigned, subscripted_paths
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
-from hidet.frontends.script.types import INDEX
+from hidet.frontends.script.types import BOOL, INDEX
 from hidet.frontends.script.variables import make_variable
 from hidet.rewriting.builder import set_unroll
 
@@ -36,14 +36,12 @@ class Loops(Assignments):
         """Execute statements; return how they ended if all paths exited."""
 
     @contextmanager
-    def scope(self) -> Generator[dict[str, object]]:
-        """Open a run-time scope; yields its bindings, which are filled in at its end."""
-        names: dict[str, object] = {}
-        self.scopes.enter(runtime=True)
-        self.exits.arms += 1
-        yield names
-        self.exits.arms -= 1
-        names.update(self.scopes.exit())
+    def scope(self, lost: str | None = None) -> Generator[dict[str, object]]:
+        """Open a run-time scope, and yield its names, which are undefined after it."""
+        with self.scopes.open(runtime=True, lost=lost) as names:
+            self.exits.arms += 1
+            yield names
+            self.exits.arms -= 1
 
     def visit_For(self, node: ast.For) -> Ended | None:
         """Execute a loop: unroll it over a Python iterable, else emit a run-time loop."""
@@ -61,7 +59,7 @@ class Loops(Assignments):
                 self._task_loop(node, over)
             case Group():
                 op = GroupOp(over.first, over.count)
-                self._visit(node, op, Scalar(op.worker, INDEX))
+                self._visit(node, op, Scalar(op.worker, INDEX), count=0)
             case Scalar() | Tensor() | Pointer():
                 raise self.source.error(
                     node.iter,
@@ -92,7 +90,7 @@ class Loops(Assignments):
 
     def _unrolled(self, node: ast.For) -> Ended | None:
         """Execute the body of a loop once per value of a Python iterable."""
-        with self.exits.loop(unrolled=True):
+        with self.exits.loop():
             for value in self.python_values(node.iter):
                 left = self._iteration(node, value)
                 if left is not None and left.kind == "break":
@@ -106,10 +104,8 @@ class Loops(Assignments):
         pending = self.exits.loop_exits()
         if pending:
             return self.guarded(pending, node, lambda: self._iterate(node, value))
-        self.scopes.enter(runtime=False)
-        left = self._iterate(node, value)
-        self.scopes.exit()
-        return left
+        with self.scopes.open(runtime=False):
+            return self._iterate(node, value)
 
     def _iterate(self, node: ast.For, value: object) -> Ended | None:
         """Execute the body of a loop for one value."""
@@ -131,62 +127,56 @@ class Loops(Assignments):
 
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
         """Execute the body of a run-time loop."""
-        with self.scope() as names:
+        with self.scope(f"the loop in line {self.source.line_of(node)} assigns it"):
             self.exits.begin_iteration()
             if isinstance(node, ast.For):
                 self._bind_target(node, value)
             self.run(node.body)
-        for name in names:
-            self.scopes.lose(name, f"the loop in line {self.source.line_of(node)} assigns it")
 
     def visit_While(self, node: ast.While) -> Ended | None:
         """Execute a `while` loop."""
         self._check_else(node, "while")
-        with self.exits.loop(unrolled=False):
+        with self.exits.loop():
             with self.part("the condition of the loop") as test:
                 condition = self.condition(node.test)
             if not isinstance(condition, Scalar) and not condition:
                 return None
-            with current().arm() as body:
+            with current().arm() as body, self.exits.iterations(1):
                 self._body(node)
                 insert(scf.YieldOp())
             pending = self.exits.loop_exits()
-            if isinstance(condition, Scalar):
-                known = condition
-                self._insert_while(pending, lambda: self._adopted(test, known), body)
-                return None
-            if not pending:
+            is_endless = not isinstance(condition, Scalar)
+            if is_endless and not pending:
                 raise self.source.error(
                     node, "this loop never ends", "exit by 'break', or give it a condition"
                 )
-            self._insert_while(pending, None, body)
-        if all(taken_exit.kind == "return" for taken_exit in pending):
+            with current().inside(test):
+                value = convert(bool(condition) if is_endless else condition, BOOL)
+            with current().arm() as before:
+                if pending:
+                    value = self._guarded_test(pending, test, value)
+                else:
+                    current().adopt(test)
+                insert(scf.ConditionOp(value.ssa))
+            insert(scf.WhileOp([], [], Region(before), Region(body)))
+            self.exits.leave_outer()
+        if is_endless and all(each.kind == "return" for each in pending):
             return Ended("return", stored=self.exits.frames[0].result is not None)
         return None
 
-    def _adopted(self, block: Block, value: Scalar) -> Scalar:
-        """Move the ops of a block here and return a value that they compute."""
-        current().adopt(block)
-        return value
-
-    def _insert_while(
-        self, pending: Sequence[Exit], test: Callable[[], Scalar] | None, body: Block
-    ) -> None:
-        """Insert a loop that runs until an exit is taken or the test fails."""
-        with current().arm() as before:
-            if not pending:
-                assert test is not None
-                condition = test()
-            elif test is None:
-                condition = self.exits.none_taken(pending)
-            else:
-                condition = self.shortcut(self.exits.none_taken(pending), True, test)
-            insert(scf.ConditionOp(condition.ssa))
-        insert(scf.WhileOp([], [], Region(before), Region(body)))
+    def _guarded_test(self, pending: Mapping[Exit, bool], test: Block, value: Scalar) -> Scalar:
+        """Insert the test of a loop, which is false once an exit has been taken."""
+        with current().arm() as block:
+            false = block, constant(False, BOOL)
+        tested = branch_of(self.exits.none_taken(pending), (test, value), false)
+        if not any(pending.values()):
+            assert isinstance(tested.ssa.owner, scf.IfOp)
+            tested.ssa.owner.attributes[GUARD] = UnitAttr()
+        return tested
 
     def _grid_loop(self, node: ast.For, ranges: list[Range], *, single: bool) -> None:
         """Emit nested run-time loops."""
-        with self.exits.loop(unrolled=False):
+        with self.exits.loop():
             self._nest(node, ranges, [], single=single)
 
     def _nest(
@@ -200,9 +190,9 @@ class Loops(Assignments):
         if first.trace_unrolled:
             for number in first:
                 pending = self.exits.loop_exits()
-                with current().arm() as body:
+                with current().arm() as body, self.exits.iterations(0):
                     self._nest(node, others, [*outer, number], single=single)
-                self._insert_body(body, pending)
+                self.insert_guard(pending, body)
             return
         backwards = isinstance(first.step, int) and first.step < 0
         if backwards:  # loops of the IR count upwards
@@ -215,7 +205,7 @@ class Loops(Assignments):
         start, stop, step = (index_of(bound) for bound in bounds)
         body = Block(arg_types=[IndexType()])
         with current().inside(body), self._parallel(first) as is_shared:
-            with current().arm() as inner:
+            with current().arm() as inner, self.exits.iterations(1):
                 variable = Scalar(body.args[0], INDEX)
                 value = self._number(first.start) + variable * first.step if backwards else variable
                 self._nest(node, others, [*outer, value], single=single)
@@ -225,9 +215,10 @@ class Loops(Assignments):
                     "a parallel loop is left early",
                     hint="all iterations run, since they run concurrently",
                 )
-            self._insert_body(inner, exits)
+            self.insert_guard(exits, inner)
             insert(scf.YieldOp())
         op = insert(scf.ForOp(start, stop, step, [], body))
+        self.exits.leave_outer()
         set_unroll(op, first.unroll)
         if is_shared:
             is_all = first.parallel is True
@@ -260,44 +251,45 @@ class Loops(Assignments):
         indices = tuple(Scalar(i, INDEX) for i in foreach.indices)
         is_name = isinstance(node.target, ast.Name)
         single = len(indices) == 1 and is_name and not tasks.bind_tuple
-        self._visit(node, foreach, indices[0] if single else indices)
+        count = len(tasks.map.repeat_digits) if tasks.tile is None else -1
+        self._visit(node, foreach, indices[0] if single else indices, count=count)
 
-    def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object) -> None:
-        """Insert an op with the body of a loop."""
-        with self.exits.loop(unrolled=False):
+    def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object, *, count: int) -> None:
+        """Insert an op with the body of a loop, which becomes `count` loops in C++."""
+        with self.exits.loop():
             insert(op)
-            with current().arm() as body:
+            with current().arm() as body, self.exits.iterations(count):
                 self._body(node, value)
             with current().inside(op.body.block):
-                self._insert_body(body, self.exits.loop_exits())
+                self.insert_guard(self.exits.loop_exits(), body)
+            if count:
+                self.exits.leave_outer()
 
-    def _insert_body(self, body: Block, pending: Sequence[Exit]) -> None:
-        """Insert the ops of an iteration, guarded by the exits of earlier iterations."""
-        if pending:
-            self.insert_guard(pending, body)
-        else:
-            current().adopt(body)
-
-    def insert_guard(self, pending: Sequence[Exit], body: Block) -> None:
+    def insert_guard(self, pending: Mapping[Exit, bool], body: Block) -> None:
         """Insert ops that run unless one of some exits has been taken."""
-        condition = self.exits.none_taken(pending)
-        current().finish_arm(body)
-        insert(scf.IfOp(condition.ssa, [], Region(body)))
+        for is_tested in (True, False):
+            exits = [each for each, tested in pending.items() if tested is is_tested]
+            if exits:
+                current().finish_arm(body)
+                with current().arm() as outer:
+                    condition = self.exits.none_taken(exits)
+                    op = insert(scf.IfOp(condition.ssa, [], Region(body)))
+                if not is_tested:
+                    op.attributes[GUARD] = UnitAttr()
+                body = outer
+        current().adopt(body)
 
     def guarded(
-        self, pending: Sequence[Exit], node: ast.AST, action: Callable[[], Ended | None]
+        self, pending: Mapping[Exit, bool], node: ast.AST, action: Callable[[], Ended | None]
     ) -> Ended | None:
         """Execute statements on the paths that have not taken one of some exits."""
-        with current().arm() as body, self.scope() as names:
+        lost = f"some paths leave in line {self.source.line_of(node)} or before"
+        with current().arm() as body, self.scope(lost):
             left = action()
             if left is not None and left.value is not None:
                 self.exits.store_result(left.value)
         self.insert_guard(pending, body)
-        for name in names:
-            self.scopes.lose(
-                name, f"some paths leave in line {self.source.line_of(node)} or before"
-            )
         if left is None:
             return None
-        same = all(taken_exit.kind == left.kind for taken_exit in pending)
+        same = all(each.kind == left.kind for each in pending)
         return Ended(left.kind if same else None, stored=left.stored or left.value is not None)

@@ -1,4 +1,4 @@
-"""Parameters of script functions, and how arguments are convert_argument to them."""
+"""Parameters of script functions, and the conversion of arguments to them."""
 
 import ast
 from collections.abc import Callable, Mapping, Sequence

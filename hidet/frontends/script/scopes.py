@@ -1,5 +1,7 @@
 """Lexically nested scopes of a script function, as in C."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hidet.errors import ScriptError
@@ -20,13 +22,15 @@ class Scopes:
         self._open = [Scope(runtime=False, names=dict(outer or {})), Scope(runtime=False)]
         self._lost: dict[str, str] = {}
 
-    def enter(self, *, runtime: bool) -> None:
-        """Open a scope."""
-        self._open.append(Scope(runtime))
-
-    def exit(self) -> dict[str, object]:
-        """Close the innermost scope and return its names."""
-        return self._open.pop().names
+    @contextmanager
+    def open(self, *, runtime: bool, lost: str | None = None) -> Generator[dict[str, object]]:
+        """Open a scope, and yield its names, which are undefined after it for the reason `lost`."""
+        scope = Scope(runtime)
+        self._open.append(scope)
+        yield scope.names
+        self._open.pop()
+        if lost is not None:
+            self._lost.update(dict.fromkeys(scope.names, lost))
 
     def find(self, name: str) -> Scope | None:
         """Return the innermost scope that binds a name, or None."""

@@ -17,7 +17,7 @@ from hidet.frontends.script.parameters import convert_number
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import bind
-from hidet.frontends.script.syntax_analysis import always_exits, are_assigned, exit_in, read_names
+from hidet.frontends.script.syntax_analysis import always_exits, are_assigned, read_names
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import (
@@ -46,9 +46,8 @@ class Statements(Loops):
                 self.rest = (*outer, after)
             self.exits.taken, self.exits.tail = {}, tail and not after
             left = self.execute(statement)
-            pending = list(self.exits.taken)
-            taken.update(self.exits.taken)
-            self.exits.taken, self.exits.tail = taken, tail
+            pending, self.exits.taken, self.exits.tail = self.exits.taken, taken, tail
+            self.exits.add(pending)
             if left is not None or not after:
                 break
             if pending:
@@ -68,7 +67,7 @@ class Statements(Loops):
         self, statement: ast.If, after: Sequence[ast.stmt]
     ) -> tuple[ast.If, Sequence[ast.stmt]]:
         """Move what follows `if c: return` into its `else`."""
-        if not after or exit_in(statement) is None:
+        if not after:
             return statement, after
         then_leaves, else_leaves = always_exits(statement.body), always_exits(statement.orelse)
         if not then_leaves and not else_leaves:
@@ -206,13 +205,11 @@ class Statements(Loops):
         body = node.body
         if others:
             body = [cast("ast.stmt", ast.copy_location(ast.With(others, node.body), node))]
-        self.scopes.enter(runtime=False)
-        if first.optional_vars is not None:
-            self.bind(first.optional_vars, thread)
         branch = ast.copy_location(ast.If(first.context_expr, body, []), node)
-        left = self._branch(branch, condition)
-        self.scopes.exit()
-        return left
+        with self.scopes.open(runtime=False):
+            if first.optional_vars is not None:
+                self.bind(first.optional_vars, thread)
+            return self._branch(branch, condition)
 
     def _branch(self, node: ast.If, condition: object) -> Ended | None:
         """Execute one side of a branch with a known condition, or emit a run-time branch."""

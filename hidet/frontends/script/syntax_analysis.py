@@ -81,22 +81,6 @@ def always_exits(statements: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Return | ast.Continue | ast.Break)
 
 
-def exit_in(statement: ast.stmt) -> ast.stmt | None:
-    """Return a `return`, or a `continue` or `break` of the enclosing loop, inside a statement."""
-    match statement:
-        case ast.Return() | ast.Continue() | ast.Break():
-            return statement
-        case ast.If():
-            inner = (exit_in(each) for each in (*statement.body, *statement.orelse))
-            return next((each for each in inner if each is not None), None)
-        case ast.For() | ast.While():
-            return next(
-                (node for node in ast.walk(statement) if isinstance(node, ast.Return)), None
-            )
-        case _:
-            return None
-
-
 def subscripted_paths(statements: Iterable[ast.stmt], index: str) -> Iterator[tuple[str, ...]]:
     """Yield the dotted paths that a name subscripts, as in `sizes[i]` or `self.sizes[i + 1]`."""
     for statement in statements:

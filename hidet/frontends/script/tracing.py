@@ -11,12 +11,11 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, Unknown
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from hidet.dialects.cuda import BlockIdOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.dialects.locations import line_location
 from hidet.errors import ScriptError
-from hidet.rewriting.builder import Index, KernelBuilder
+from hidet.rewriting.builder import Bookmark, Index, KernelBuilder
 
 MAX_DEPTH = 32
 """The depth of inlined calls from which on recursion is assumed."""
@@ -60,7 +59,7 @@ class Emitter(KernelBuilder):
         self.shared_bytes = 0
         self.in_parallel = False
         self._depth = 0
-        self._ids: dict[tuple[type[IdOp], Dimension], SSAValue] = {}
+        self._ids: dict[tuple[type[IdOp], Dimension], IdOp] = {}
         self._location: LocationAttr = UnknownLoc()
         self._locations: dict[tuple[str, int], LocationAttr] = {}
         self.operation_insertion_handler = [self.locate]
@@ -108,28 +107,16 @@ class Emitter(KernelBuilder):
 
     def id(self, kind: type[IdOp], dimension: Dimension) -> SSAValue:
         """Return an id along a dimension; its op is created once, at the start of the kernel."""
-        known = self._ids.get((kind, dimension))
-        if known is None:
-            op = kind(dimension)
-            self.locate(op)
-            first = self.entry.first_op
-            if first is None:
-                self.entry.add_op(op)
-            else:
-                self.entry.insert_op_before(op, first)
-            known = self._ids[kind, dimension] = op.result
-        return known
+        op = self._ids.get((kind, dimension))
+        if op is None:
+            with self.at(Bookmark(self.entry, None)):
+                op = self._ids[kind, dimension] = self.insert(kind(dimension))
+        return op.result
 
     def name_ids(self) -> None:
-        """Name the thread and block ids that the user has not named."""
-        for (kind, dimension), value in self._ids.items():
-            if kind not in (ThreadIdOp, BlockIdOp):
-                continue
-            letter = "t" if kind is ThreadIdOp else "b"
-            is_only = sum(other is kind for other, _ in self._ids) == 1
-            short = is_only and dimension is Dimension.X
-            name = f"{letter}id" if short else f"{letter}{dimension.value}"
-            value.name_hint = value.name_hint or name
+        """Name the ids that the user has not named."""
+        for op in self._ids.values():
+            op.result.name_hint = op.result.name_hint or op.name_among(self._ids.values())
 
     # Branches.
 

@@ -64,7 +64,7 @@ class Variable(Value):
         return scalar
 
     def write(self, value: object) -> None:
-        """Assign a value, converted to the variable's type, which may adapt_type first."""
+        """Assign a value, converted to the variable's type, which may adapt first."""
         adapt_type(self, value)
         insert(memref.StoreOp.get(convert(value, self.type).ssa, self.memory, []))
 

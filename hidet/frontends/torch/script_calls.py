@@ -20,6 +20,7 @@ from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp, TensorMapType
@@ -223,11 +224,7 @@ def _specialized(launch: RecordedLaunch, numbers: Mapping[int, Number], name: st
     for position, value in numbers.items():
         constant = arith.ConstantOp(number(value, before[position].type))
         constant.result.name_hint = before[position].name_hint
-        first = block.first_op
-        if first is None:
-            block.add_op(constant)
-        else:
-            block.insert_op_before(constant, first)
+        Rewriter.insert_op(constant, InsertPoint.at_start(block))
         before[position].replace_all_uses_with(constant.result)
     tensors = [position for position in range(len(before)) if position not in numbers]
     for position in sorted(tensors, key=lambda n: not launch.lowered.is_readonly(n)):

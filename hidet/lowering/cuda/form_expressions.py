@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, UnitAttr, i1
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects import cuda
 from hidet.dialects.constants import known_index
@@ -183,10 +183,7 @@ def gather_ids(kernel: cuda.KernelOp) -> None:
             Rewriter.replace_op(op, [], [kept.result])
     block = kernel.body.block
     for key in sorted(first, reverse=True):
-        if block.first_op is None:
-            block.add_op(first[key])
-        else:
-            block.insert_op_before(first[key], block.first_op)
+        Rewriter.insert_op(first[key], InsertPoint.at_start(block))
 
 
 def declare_variables(kernel: cuda.KernelOp) -> None:
@@ -225,7 +222,7 @@ def _name_block(
     scopes.enter()
     ids = [op for op in block.ops if isinstance(op, cuda.IdOp)]
     for op in ids:
-        _name(op.result, scopes, _name_of_id(op, ids))
+        _name(op.result, scopes, op.name_among(ids))
     for op in block.ops:
         for result in op.results:
             if op in folded or result.first_use is None:
@@ -251,18 +248,6 @@ def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:
     wanted = identifier_from(value.name_hint) if value.name_hint is not None else None
     nearest = (wanted,) if wanted is not None else map(identifier_from, otherwise)
     value.name_hint = scopes.fresh(*(name for name in nearest if name is not None))
-
-
-def _name_of_id(op: cuda.IdOp, ids: list[cuda.IdOp]) -> str:
-    """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
-    letter = "t" if isinstance(op, cuda.ThreadIdOp) else "b"
-    alone = (
-        sum(type(other) is type(op) for other in ids) == 1 and op.dimension.data is cuda.Dimension.X
-    )
-    if not isinstance(op, cuda.ThreadIdOp | cuda.BlockIdOp):  # grid_dim, block_dim
-        extent = op.name.partition(".")[2]
-        return extent if alone else f"{extent}_{op.dimension.data.value}"
-    return f"{letter}id" if alone else f"{letter}{op.dimension.data.value}"
 
 
 def _names_by_kind(op: Operation) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
-from hidet.dialects.cuda import KernelOp, Space, space_of
+from hidet.dialects.cuda import KernelOp, Space, leaves_loop, space_of
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.cuda.vector_accesses import VectorLoop
@@ -93,6 +93,7 @@ class _Fission:
         )
         is_possible = (
             bool(nests)
+            and not leaves_loop(loop)
             and all(shape_of(op.memref) == () and _is_variable(op) for op in totals)
             and all(_is_nest(nest, varying) for nest in nests)
             and all(any(_is_store_to(op, totals) for op in nest.walk()) for nest in nests)

@@ -24,8 +24,10 @@ from hidet.dialects.cuda import (
     GridDimOp,
     KernelOp,
     ThreadIdOp,
+    leaves_loop,
 )
 from hidet.dialects.walking import blocks_in
+from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
 
@@ -120,10 +122,7 @@ class _Simplifier:
             return True
         simpler = _simpler_value(op, self._forms)
         if isinstance(simpler, IntegerAttr):
-            constant = arith.ConstantOp(simpler)
-            constant.location = op.location
-            block.insert_op_before(constant, op)
-            simpler = constant.result
+            simpler = KernelBuilder.like(op).insert(arith.ConstantOp(simpler)).result
         if simpler is None:
             return False
         result.replace_all_uses_with(simpler)
@@ -168,10 +167,10 @@ class _Simplifier:
         if op_type is type(op):
             return result
         new = op_type.create(operands=op.operands, result_types=[result.type])
-        new.location, new.results[0].name_hint = op.location, result.name_hint
-        block.insert_op_before(new, op)
-        result.replace_all_uses_with(new.results[0])
-        return new.results[0]
+        (value,) = KernelBuilder.like(op).insert(new).results
+        value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
+        return value
 
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
         """Replace the index operands of an op by materialized ones."""
@@ -204,7 +203,7 @@ class _Simplifier:
             match self._forms.trip_count(op):
                 case 0:
                     return None, list(op.iter_args)
-                case 1:
+                case 1 if not leaves_loop(op):
                     return op.body, [op.lb, *op.iter_args]
                 case _:
                     return None

@@ -15,6 +15,7 @@ from hidet.analysis.conditions import predicate_of
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.locations import located
 
@@ -118,10 +119,7 @@ class ConditionHoister:
         return compute
 
     def _insert(self, op: Operation) -> SSAValue:
-        assert self.loop.parent is not None
-        op.location = self.loop.location
-        self.loop.parent.insert_op_before(op, self.loop)
-        return op.results[0]
+        return KernelBuilder.like(self.loop).insert(op).results[0]
 
     def _is_uniform(
         self, predicate: str, lhs: LinearForm, rhs: LinearForm, at: Block | None

@@ -12,15 +12,7 @@ from hidet.errors import HidetError
 from hidet.frontends.script.mathematics import MATH_FUNCTIONS
 from hidet.tools.new.scalar_named import scalar_named
 from hidet.tools.new.tree import Tree, fill
-from hidet.universe import DIALECTS, PASSES
-
-STAGES = ("graph", "compute", "task", "cuda", "host")
-"""The folders of passes in `hidet/lowering/`."""
-
-
-def _title(name: str) -> str:
-    """Return the name of a class: FoldCasts for `fold-casts`."""
-    return "".join(word.capitalize() for word in re.split("[-_]", name))
+from hidet.universe import DIALECTS, PASSES, STAGES, class_name
 
 
 def _check_name(name: str, form: str, example: str) -> None:
@@ -43,17 +35,15 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
     _check_name(name, "[a-z][a-z0-9]*(-[a-z0-9]+)*", "'fold-casts'")
     if name in PASSES:
         raise HidetError(f"there is a pass '{name}' already", where=PASSES[name])
-    module, title = name.replace("-", "_"), _title(name)
-    line = f'    "{name}": "hidet.lowering.{stage}.{module}:{title}Pass",\n'
-    if len(line) > 101:
-        raise HidetError(f"'{name}' is too long for a line of the registry")
+    module = name.replace("-", "_")
     kind = "kernel_pass" if stage in ("task", "cuda") else "pass"
-    last = [path for path in PASSES.values() if path.startswith(f"hidet.lowering.{stage}.")][-1]
+    last = STAGES[stage].split()[-1]
     return [
         tree.write(
-            f"hidet/lowering/{stage}/{module}.py", fill(f"{kind}.py", name=name, title=title)
+            f"hidet/lowering/{stage}/{module}.py",
+            fill(f"{kind}.py", name=name, title=class_name(name)),
         ),
-        tree.insert_after("hidet/universe.py", f'"{last}",\n', line),
+        tree.insert_after("hidet/universe.py", f" {last}\n", f"        {name}\n"),
         tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill(f"{kind}.mlir", name=name)),
         _note(tree, "The compiler", f"The pass `{name}`."),
     ]
@@ -96,7 +86,7 @@ def new_op(tree: Tree, name: str, operand: str = "scalar") -> list[str]:
         raise HidetError("operations of graph are operators", hint=f"use: hidet new operator {op}")
     if dialect not in DIALECTS:
         raise HidetError(f"there is no dialect '{dialect}', only {', '.join(DIALECTS)}")
-    words = {"dialect": dialect, "op": op, "title": _title(op), **_OPERANDS[operand]}
+    words = {"dialect": dialect, "op": op, "title": class_name(op), **_OPERANDS[operand]}
     tests = f"lit_tests/dialects/{dialect}/{op}"
     return [
         tree.write(f"hidet/dialects/{dialect}/{op}.py", fill("op.py", **words)),
@@ -160,7 +150,7 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         raise HidetError(
             f"PyTorch has no operator 'aten.{name}' whose only arguments are {count} tensors"
         )
-    family, title = _FAMILIES[count], _title(name)
+    family, title = _FAMILIES[count], class_name(name)
     summary = scalar.summary if scalar else f"The operator {name}: write what it gives"
     changed: list[str] = []
     if scalar is None:

@@ -21,7 +21,7 @@ import hidet
 from hidet.lang import attrs, grid, i32, spatial
 from hidet.lang.cuda import threadIdx
 
-MAP = spatial(32).repeat(3)
+MAPS = [spatial(32).repeat(3), spatial(32), spatial(8, 4).repeat(2, 2)]
 """
 
 
@@ -49,6 +49,7 @@ class Programs:
             "if",
             "for",
             "list",
+            "once",
             "tasks",
             "while",
             "twice",
@@ -78,10 +79,15 @@ class Programs:
                 return [f"for {k} in range({number} - 2, 1, -2):", f"    t += {k}", *inner]
             case "list":
                 return [f"for {k} in [1, 4, 2]:", f"    t += {k}", *inner]
+            case "once":
+                return [f"for {k} in range(1):", f"    t += {k} + 1", *inner]
             case "tasks":
-                return [f"for {k} in MAP.on(lane):", f"    t += {k} % 7", *inner]
+                target, value = self.random.choice([("0", k), ("1", k), ("2", f"{k}, j{k}")])
+                return [f"for {value} in MAPS[{target}].on(lane):", f"    t += {k} % 7", *inner]
             case "twice":
-                return [f"for {k}, j{k} in grid(2, 3):", f"    t += {k} * 2 + j{k}", *inner]
+                hints = self.random.choice(["..", "u.", "u+.", ".u+", "u+u+"])
+                head = f"for {k}, j{k} in grid(2, 3, attrs='{hints}'):"
+                return [head, f"    t += {k} * 2 + j{k}", *inner]
             case "ever":
                 last = self.random.choice(["break", "return t + 1"])
                 lines = [f"{k} += 1", f"if {k} > {number}:", f"    {last}"]
@@ -97,12 +103,17 @@ class Programs:
 
 
 class Numbers:
-    """The mapping, with tasks as numbers."""
+    """A mapping of one dimension, with tasks as numbers."""
 
-    @staticmethod
-    def on(worker):
+    def __init__(self, mapping):
+        self.mapping = mapping
+
+    def on(self, worker):
         """Return the tasks of a worker."""
-        return [task for (task,) in spatial(LANES).repeat(3).on(worker)]
+        return [task for (task,) in self.mapping.on(worker)]
+
+
+MAPS = [Numbers(spatial(32).repeat(3)), Numbers(spatial(32)), spatial(8, 4).repeat(2, 2)]
 
 
 def in_python(extents):
@@ -132,7 +143,7 @@ def test_random_programs(seed, tmp_path):
     x, y = torch.randint(0, 50, (LANES,), dtype=torch.int32), torch.zeros(LANES, 12).int()
     with option.context(verify_level=True):
         python.module.build()(x, poison(y))
-    names = {"MAP": Numbers(), "grid": lambda *extents: in_python(extents)}
+    names = {"MAPS": MAPS, "grid": lambda *extents, attrs: in_python(extents)}
     for number, function in enumerate(functions):
         exec(compile(function.replace(": i32", "").replace(" -> i32", ""), "f", "exec"), names)
         wanted = [names[f"f{number}"](a, lane) for lane, a in enumerate(x.tolist())]
