@@ -166,7 +166,7 @@ def compile_text(tmp_path):
             report,
             "cuda:0",
         )
-        sources = {key: path.read_text() for key, path in program.artifacts.items()}
+        sources = {key: binary.decode() for key, binary in program.artifacts.items()}
         return program.plan, sources, report
 
     return run

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.forms import ZERO, LinearForm
 from hidet.analysis.index_forms import IndexForms
-from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
@@ -170,6 +170,17 @@ def may_ignore(grid: GridOp, source: SSAValue) -> bool:
         ):
             return True
     return False
+
+
+MAX_SMALL = 1 << 14
+"""The largest number of cheap elements that one core computes sooner than other cores wake up."""
+
+
+def is_small(fusion: FusionOp) -> bool:
+    """Return whether a fusion is only a few elements of cheap grids."""
+    *ops, _ = fusion.body.block.ops
+    grids = [op for op in ops if isinstance(op, GridOp) and is_cheap_again(op)]
+    return len(grids) == len(ops) and sum(prod(grid.shape) for grid in grids) <= MAX_SMALL
 
 
 def has_reduction(grid: GridOp) -> bool:

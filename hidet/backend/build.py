@@ -36,8 +36,8 @@ def build_kernels(
     workers: int | None = None,
     progress: bool | None = None,
     time_limit: float = TIME_LIMIT,
-) -> dict[str, Path]:
-    """Build source files of kernels; return the path of each binary.
+) -> dict[str, bytes]:
+    """Build source files of kernels; return each binary.
 
     Args:
         sources: the source of each file, by a name for messages, usually that of its kernel.
@@ -92,8 +92,8 @@ class KernelBuilds:
         self._pool = ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)))
         self._bar: ProgressBar | None = None
         self.keys: dict[str, str] = {}
-        self._binaries: dict[str, Path] = {}
-        self._running: dict[Future[Path], str] = {}
+        self._binaries: dict[str, bytes] = {}
+        self._running: dict[Future[bytes], str] = {}
         self._error: HidetError | None = None
 
     def submit(self, name: str, source: str, symbol: str | None = None) -> str:
@@ -119,8 +119,8 @@ class KernelBuilds:
                 self._extend_bar()
         return key
 
-    def wait(self) -> dict[str, Path]:
-        """Wait for all builds; return the path of each binary, by name.
+    def wait(self) -> dict[str, bytes]:
+        """Wait for all builds; return each binary, by name.
 
         Raises:
             CompilationError: the compiler failed, took too long, or wrote an invalid binary; the
@@ -130,7 +130,7 @@ class KernelBuilds:
         self._collect(as_completed(tuple(self._running)))
         return {name: self._binaries[key] for name, key in self.keys.items()}
 
-    def _collect(self, done: Iterable[Future[Path]]) -> None:
+    def _collect(self, done: Iterable[Future[bytes]]) -> None:
         """Record completed builds."""
         try:
             for future in done:
@@ -176,8 +176,8 @@ class KernelBuilds:
 
 def find_binary(
     cache: ArtifactCache, key: str, toolchain: Toolchain, symbol: str | None
-) -> Path | None:
-    """Return the path of a binary in the cache, or None."""
+) -> bytes | None:
+    """Return a binary from the cache, or None."""
     name = _binary_name(toolchain)
 
     def check(entry: Entry) -> None:
@@ -185,12 +185,12 @@ def find_binary(
             raise DamagedEntryError("it has no binary")
         try:
             if toolchain.machine is not None:
-                check_object(entry.file(name).read_bytes(), toolchain.machine, symbol)
+                check_object(entry.files[name], toolchain.machine, symbol)
         except BadObjectError as error:
             raise DamagedEntryError(f"{name}: {error}") from error
 
     entry = cache.entry(key, check)
-    return None if entry is None else entry.file(name)
+    return None if entry is None else entry.files[name]
 
 
 PROGRESS = {"auto": None, "on": True, "off": False}
@@ -213,7 +213,7 @@ class _Job:
     cache: ArtifactCache
     processes: Processes
 
-    def build(self) -> Path:
+    def build(self) -> bytes:
         """Build the file, unless another process has done so meanwhile; return the binary."""
         toolchain = self.toolchain
         with self.cache.building(self.key, give_up=lambda: self.processes.is_ended):
@@ -237,7 +237,7 @@ class _Job:
                     hint=hint_of(error),
                 ) from error
 
-    def _compile(self) -> Path:
+    def _compile(self) -> bytes:
         """Compile and store the file; return the binary."""
         toolchain = self.toolchain
         with temporary_folder() as folder:
@@ -261,5 +261,5 @@ class _Job:
             _binary_name(toolchain): binary,
             f"kernel{toolchain.source_suffix}": self.source.encode(),
         }
-        entry = self.cache.put(self.key, files, {**meta, **asdict(report)})
-        return entry / _binary_name(toolchain)
+        self.cache.put(self.key, files, {**meta, **asdict(report)})
+        return binary

@@ -73,11 +73,11 @@ def compile_program(
         with report.stage("plan"):
             plan = extract_plan(module, target=toolchain.target)
         with report.stage("build"):
-            paths = builds.wait()
+            binaries = builds.wait()
     if options.dump_dir is not None:
         dump.plan(plan.to_json())
         dump.logs(store, builds.keys)
-    return Program(plan, {builds.keys[symbol]: path for symbol, path in paths.items()})
+    return Program(plan, {builds.keys[symbol]: binary for symbol, binary in binaries.items()})
 
 
 def build_printed(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hidet.backend.build import build_kernels
@@ -81,7 +80,7 @@ def compile_graph(
 
 
 @cache
-def native_library(store: Store) -> Path | None:
+def native_library(store: Store) -> bytes | None:
     """Build the native code of `runtime.snapshots`; None, after a warning, without g++."""
     try:
         sources, symbols = {"snapshots": SOURCE.read_text()}, {"snapshots": FUNCTION}

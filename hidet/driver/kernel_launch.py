@@ -5,7 +5,6 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -57,7 +56,7 @@ def in_script(message: str, kernel: KernelOp) -> str:
     return re.sub(r" in line (\d+)\b", line_of, message)
 
 
-def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | CudaKernel:
+def load_kernel(binary: bytes, op: KernelOp, device: torch.device) -> CpuKernel | CudaKernel:
     """Load a kernel from its binary.
 
     Raises:
@@ -65,10 +64,10 @@ def load_kernel(path: Path, op: KernelOp, device: torch.device) -> CpuKernel | C
     """
     symbol = symbol_of(op.sym_name.data)
     if device.type == "cpu":
-        return CpuKernel(Library(path), symbol, op.shared_bytes)
+        return CpuKernel(Library(binary), symbol, op.shared_bytes)
     services = CudaServices(device)
     with services.attach():
-        module = services.call("cuModuleLoadData", path.read_bytes())
+        module = services.call("cuModuleLoadData", binary)
         return CudaKernel(services, module, symbol, op.shared_bytes, op.cluster)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from hidet.backend.build import find_binary
 from hidet.backend.cache import open_store
 from hidet.backend.cache.seal import sealing_key
-from hidet.backend.temporary import temporary_folder
 from hidet.backend.toolchains.gxx import cpu_description
 from hidet.driver.compiler import native_library
 from hidet.driver.options import CompileOptions
@@ -54,25 +53,19 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
     binaries: dict[str, bytes] = {}
     for kernel in plan.kernels:
         key = kernel.artifact_key
-        path = find_binary(store.kernels, key, toolchain, toolchain.entry(kernel.symbol))
-        if path is None:
+        binary = find_binary(store.kernels, key, toolchain, toolchain.entry(kernel.symbol))
+        if binary is None:
             what = f"the binary of kernel '{kernel.symbol}' is no longer in the cache"
             raise CacheError(what, hint="compile the graph again before saving it")
-        binaries[key] = path.read_bytes()
+        binaries[key] = binary
     return binaries
 
 
 @resource_errors("the graph cannot be loaded")
-def load_binaries(
-    plan: Plan, binaries: Mapping[str, memoryview], device: torch.device
-) -> CompiledGraph:
+def load_binaries(plan: Plan, binaries: Mapping[str, bytes], device: torch.device) -> CompiledGraph:
     """Return the compiled graph of a plan with these binaries, by their keys."""
     options = CompileOptions.current()
     library = None
     if plan.target != "cpu":
         library = native_library(open_store(options.cache_dir, options.cache_size_limit))
-    with temporary_folder() as folder:
-        paths = {key: folder / f"{n}.so" for n, key in enumerate(binaries)}
-        for key, path in paths.items():
-            path.write_bytes(binaries[key])
-        return CompiledGraph(plan, paths, device, native=library)
+    return CompiledGraph(plan, binaries, device, native=library)

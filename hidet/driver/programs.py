@@ -10,7 +10,6 @@ import warnings
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 
 import hidet
 from hidet.arch.chips import Arch
@@ -52,10 +51,10 @@ PLAN_FILE = "plan.json"
 
 @dataclass(frozen=True)
 class Program:
-    """A plan with the path of each binary that it names, by artifact key."""
+    """A plan with each binary that it names, by artifact key."""
 
     plan: Plan
-    artifacts: dict[str, Path]
+    artifacts: dict[str, bytes]
 
 
 def program_key(
@@ -91,21 +90,21 @@ class ProgramCache:
         if entry is None:
             return None
         try:
-            plan = Plan.from_json(entry.file(PLAN_FILE).read_text())
-        except (CacheError, OSError, UnicodeDecodeError) as error:
+            plan = Plan.from_json(entry.files[PLAN_FILE].decode())
+        except (CacheError, KeyError, UnicodeDecodeError) as error:
             warnings.warn(
                 f"the cached program {entry.path} cannot be used and is compiled again: {error}",
                 CacheWarning,
                 stacklevel=2,
             )
             return None
-        artifacts: dict[str, Path] = {}
+        artifacts: dict[str, bytes] = {}
         for kernel in plan.kernels:
             symbol = self._toolchain.entry(kernel.symbol)
-            path = find_binary(self._kernels, kernel.artifact_key, self._toolchain, symbol)
-            if path is None:
+            binary = find_binary(self._kernels, kernel.artifact_key, self._toolchain, symbol)
+            if binary is None:
                 return None
-            artifacts[kernel.artifact_key] = path
+            artifacts[kernel.artifact_key] = binary
         return Program(plan, artifacts)
 
     def save(self, key: str, plan: Plan) -> None:

@@ -337,7 +337,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
     # Kernels with an empty static grid are not compiled.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
     try:
-        paths = build_kernels(
+        binaries = build_kernels(
             sources,
             toolchain,
             store.kernels,
@@ -353,8 +353,8 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
         keys = {name: artifact_key(source, fingerprint) for name, source in sources.items()}
         dump.logs(store, keys)
     return [
-        Launcher(op, load_kernel(paths[name], op, device))
-        if (name := op.sym_name.data) in paths
+        Launcher(op, load_kernel(binaries[name], op, device))
+        if (name := op.sym_name.data) in binaries
         else lambda *_: None  # an empty grid
         for op in ops
     ]

@@ -1,6 +1,7 @@
 """Runs the tuner on the program of fusions, before `schedule`, and builds its candidates."""
 
 import os
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -100,7 +101,7 @@ class CandidateBuilder(ExitStack):
         """Compile candidates in one run; if it fails, separately, to find out which ones fail."""
         source = "\n".join(each.source for each in batch.values())
         try:
-            path = build_kernels(
+            binary = build_kernels(
                 {"candidates": source},
                 self._toolchain,
                 self._store.kernels,
@@ -118,7 +119,7 @@ class CandidateBuilder(ExitStack):
         for number, each in batch.items():
             kernels = tuple(replace(kernel, artifact_key=key) for kernel in each.plan.kernels)
             plan = replace(each.plan, kernels=kernels)
-            built[number] = {"plan": plan.to_json(), "artifacts": {key: str(path)}}
+            built[number] = {"plan": plan.to_json(), "artifacts": {key: b64encode(binary).decode()}}
         return built
 
 

@@ -110,7 +110,7 @@ class LoadedGraph(FlowGraph):
         if self._settings.precision is not None:
             raise HidetError("a graph of a file keeps its precision", hint="trace it once more")
         try:
-            text = bytes(self._container.part(PROGRAM)).decode()
+            text = self._container.read(PROGRAM).decode()
             self._check(broken_string(text) is None, "its program has an open string")
             module = Parser(make_context(), text).parse_module()
             module.verify()
@@ -250,10 +250,10 @@ def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltG
             f"{again}; trusted=True runs them as they are",
         )
     try:
-        plan = Plan.from_json(bytes(container.part(PLAN)).decode())
+        plan = Plan.from_json(container.read(PLAN).decode())
     except (CacheError, UnicodeDecodeError) as error:
         raise container.error(f"a saved graph that is damaged: its plan: {error}") from error
-    binaries = {k.artifact_key: container.part(k.artifact_key) for k in plan.kernels}
+    binaries = {k.artifact_key: container.read(k.artifact_key) for k in plan.kernels}
     compiled = load_binaries(plan, binaries, device)
     return BuiltGraph(CompiledProgram(graph.interface, Settings(), compiled), graph)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from hidet.errors import CacheError, DeviceMismatchError
+from hidet.errors import DeviceMismatchError
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
@@ -28,8 +27,7 @@ class CompiledGraph:
 
     Args:
         plan: the plan.
-        artifacts: for each artifact key of the plan the file of its binary, a shared library or a
-            cubin. The files are read now and not needed later.
+        artifacts: for each artifact key of the plan its binary, a shared library or a cubin.
         device: the device of a graph without tensors.
         report: the compile times.
         text: the program before all passes, if known.
@@ -37,19 +35,19 @@ class CompiledGraph:
         native: the native code of `runtime.snapshots`, for GPUs.
 
     Raises:
-        CacheError: a binary cannot be read.
+        HidetError: a shared library cannot be loaded.
     """
 
     def __init__(
         self,
         plan: Plan,
-        artifacts: Mapping[str, Path],
+        artifacts: Mapping[str, bytes],
         device: torch.device,
         report: CompileTimes | None = None,
         *,
         text: str = "",
         use_cuda_graph: bool = True,
-        native: Path | None = None,
+        native: bytes | None = None,
     ) -> None:
         self._use_cuda_graph = use_cuda_graph
         self.snapshots = load_snapshots(native)
@@ -63,9 +61,7 @@ class CompiledGraph:
             self._executors[-1] = CpuExecutor(plan, artifacts, self.snapshots)
         else:
             self._default_index = device.index or 0
-            self._cubins = {kernel.artifact_key: b"" for kernel in plan.kernels}
-            for key in self._cubins:
-                self._cubins[key] = _read(artifacts[key])
+            self._cubins = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
 
     @property
     def constant_names(self) -> tuple[str, ...]:
@@ -150,10 +146,3 @@ class CompiledGraph:
         )
         self._executors[index] = executor
         return executor
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise CacheError(f"cannot read a compiled kernel: {error}", where=str(path)) from error

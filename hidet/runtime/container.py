@@ -114,9 +114,9 @@ class Container:
         self._header = bytes(self._memory[_HEAD.size : _HEAD.size + length])
         header = self._read_header()
         self._content = header.pop("content", None)
+        self._described = self.decode(_Parts, header).parts
         self._parts = {
-            name: self._part(name, start, part)
-            for name, part in self.decode(_Parts, header).parts.items()
+            name: self._part(name, start, part) for name, part in self._described.items()
         }
 
     def _read_header(self) -> dict[str, object]:
@@ -135,9 +135,15 @@ class Container:
         if part.offset < 0 or part.size < 0 or first + part.size > len(self._memory):
             raise self.error(f"a saved graph that is truncated: part '{name}' is missing")
         data = self._memory[first : first + part.size]
-        if part.offset % ALIGNMENT or hashlib.sha256(data).hexdigest() != part.sha256:
-            raise self.error(f"a saved graph that is damaged: part '{name}' has another hash")
+        self._check(name, data)
+        if part.offset % ALIGNMENT:
+            raise self.error(f"a saved graph that is damaged: part '{name}' is not aligned")
         return data
+
+    def _check(self, name: str, data: memoryview | bytes) -> None:
+        """Check the hash of a part."""
+        if hashlib.sha256(data).hexdigest() != self._described[name].sha256:
+            raise self.error(f"a saved graph that is damaged: part '{name}' has another hash")
 
     def decode(self, expected: type[T], value: object) -> T:
         """Decode a field of the header as a dataclass.
@@ -163,6 +169,16 @@ class Container:
         if name not in self._parts:
             raise self.error(f"a saved graph that is damaged: it has no part '{name}'")
         return self._parts[name]
+
+    def read(self, name: str) -> bytes:
+        """Return a copy of a part, whose hash is checked: others may write to the file meanwhile.
+
+        Raises:
+            SavedGraphError: there is no such part, or it has changed.
+        """
+        data = bytes(self.part(name))
+        self._check(name, data)
+        return data
 
     def is_sealed_with(self, key: bytes) -> bool:
         """Return whether the file was sealed with this key, and not changed since."""

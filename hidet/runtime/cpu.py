@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from time import perf_counter_ns
 
 import torch
@@ -20,11 +19,11 @@ from hidet.runtime.tensor_maps import encode_for_cpu
 class CpuExecutor(Executor):
     """A plan on the CPU: launches run sequentially, each on all cores.
 
-    `artifacts` are the paths of the shared libraries, by the artifact keys of the plan.
+    `artifacts` are the shared libraries, by the artifact keys of the plan.
     """
 
     def __init__(
-        self, plan: Plan, artifacts: Mapping[str, Path], snapshots: Snapshots | None = None
+        self, plan: Plan, artifacts: Mapping[str, bytes], snapshots: Snapshots | None = None
     ) -> None:
         super().__init__(plan, torch.device("cpu"), encode_for_cpu, snapshots)
         keys = {kernel.artifact_key for kernel in plan.kernels}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from hidet import option
@@ -15,6 +14,7 @@ from hidet.arch.limits import PORTABLE_CLUSTER, STATIC_SHARED_BYTES
 from hidet.errors import DivisionByZeroError, HidetError, IndexOutOfRangeError
 from hidet.forks import FORK_HANDLERS
 from hidet.runtime.cuda_services import CudaServices
+from hidet.runtime.libraries import load_library
 
 
 class _Memory(ctypes.Structure):
@@ -55,7 +55,7 @@ class StrictLaunches:
         make = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)
         try:
             self._set = make(("hidet_set_strict", library))
-        except (AttributeError, UnicodeDecodeError):  # it names the path, which may be no text
+        except AttributeError:
             self._set = None
 
     def prepare(self) -> None:
@@ -82,11 +82,8 @@ class Library:
         HidetError: it cannot be loaded.
     """
 
-    def __init__(self, path: Path) -> None:
-        try:
-            self.native = ctypes.CDLL(str(path))
-        except (OSError, UnicodeDecodeError) as error:  # a path may not be UTF-8
-            raise HidetError(f"cannot load the kernels of {path}: {error}") from error
+    def __init__(self, binary: bytes) -> None:
+        self.native = load_library(binary)
         unload = weakref.finalize(self, dlclose, self.native._handle)
         unload.atexit = False  # threads may still be at work in it
         FORK_HANDLERS.add(self)

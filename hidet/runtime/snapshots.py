@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from hidet.runtime.libraries import load_library
+
 SOURCE = Path(__file__).with_name("snapshots.cpp")
 """The native code, for g++."""
 
@@ -102,9 +104,9 @@ class NativeSnapshots(Snapshots):
         offset: where the `at::Tensor` is in the Python object of a tensor.
     """
 
-    def __init__(self, library: Path, address: int, version: int, offset: int) -> None:
+    def __init__(self, library: bytes, address: int, version: int, offset: int) -> None:
         # PyDLL keeps the interpreter's lock, which is needed to look into Python's objects.
-        native: Any = ctypes.PyDLL(str(library))
+        native: Any = load_library(library, ctypes.PyDLL)
         pointer, size = ctypes.c_void_p, ctypes.c_ssize_t
         same = native.hidet_same_values
         same.argtypes = [pointer, pointer, size, ctypes.py_object, size, pointer, pointer]
@@ -134,7 +136,7 @@ class NativeSnapshots(Snapshots):
         return lambda _=arrays: call()  # the arrays must outlive the function
 
 
-def load_snapshots(library: Path | None) -> Snapshots:
+def load_snapshots(library: bytes | None) -> Snapshots:
     """Return native snapshots if there is a library and they work with this torch."""
     if library is None:
         return Snapshots()

@@ -4,8 +4,8 @@ It is a separate process, since a faulty kernel may corrupt the context of its d
 self-contained, so that the death of a worker affects one candidate only.
 """
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -38,22 +38,21 @@ COLD_CACHES = 2
 
 
 class Candidate:
-    """A plan with the files of its kernels."""
+    """A plan with its binaries."""
 
     def __init__(self, message: Mapping[str, Any]) -> None:
         self.text: str = message["plan"]
         self.plan = Plan.from_json(self.text)
-        self.files = {key: Path(path) for key, path in message["artifacts"].items()}
+        self.artifacts = {key: b64decode(data) for key, data in message["artifacts"].items()}
 
     def executor(self, device: torch.device, runs: int, copies: int) -> Executor:
         """Return an executor of `runs` consecutive runs."""
         plan = chained(self.plan, runs, copies)
         if device.type == "cpu":
-            return CpuExecutor(plan, self.files)
+            return CpuExecutor(plan, self.artifacts)
         from hidet.runtime.cuda_graph import CudaGraphExecutor
 
-        cubins = {key: path.read_bytes() for key, path in self.files.items()}
-        return CudaGraphExecutor(plan, cubins, device)
+        return CudaGraphExecutor(plan, self.artifacts, device)
 
 
 class Data:

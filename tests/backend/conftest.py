@@ -14,6 +14,7 @@ import torch
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.toolchains import Gxx, Nvcc
+from hidet.runtime.libraries import load_library
 
 KERNELS = Path(__file__).parent / "kernels"
 SOURCES = {path.stem: path.read_text() for path in sorted(KERNELS.glob("*.cu"))}
@@ -69,7 +70,7 @@ class CpuDevice(Device):
     is_cpu = True
 
     def __init__(self, libraries):
-        self._libraries = [ctypes.CDLL(str(path)) for path in libraries]
+        self._libraries = list(map(load_library, libraries))
 
     def try_launch(self, name, grid, *arguments, shared=0):
         """Launch a kernel; give the error code and the message.
@@ -99,7 +100,7 @@ class CudaDevice(Device):
 
         self._driver = driver
         torch.zeros(1, device="cuda")  # makes a context
-        self._modules = [self._call(driver.cuModuleLoadData, path.read_bytes()) for path in cubins]
+        self._modules = [self._call(driver.cuModuleLoadData, cubin) for cubin in cubins]
         text = "\n".join(sources.values())
         self._blocks = {
             name: (int(x), int(y), int(z))

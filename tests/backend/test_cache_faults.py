@@ -45,7 +45,7 @@ def finish(process):
 def check_intact(root):
     """The entry is there and right."""
     entry = Store(root).kernels.entry(KEY)
-    assert {name: entry.file(name).read_bytes() for name in entry.files} == FILES
+    assert entry.files == FILES
     assert entry.meta == {"name": "add"}
 
 
@@ -213,7 +213,7 @@ def test_full_disk(tmp_path, full, function, code):
     assert "what is compiled now is kept for this process only" in str(caught[0].message)
     assert not path.is_relative_to(tmp_path)
     entry = store.kernels.entry(KEY)
-    assert {name: entry.file(name).read_bytes() for name in entry.files} == FILES
+    assert entry.files == FILES
     other = artifact_key("other source", "compiler")
     store.kernels.put(other, FILES, {})  # without another warning
     assert store.kernels.get(other) is not None
@@ -259,7 +259,7 @@ for size in ("64k", "1m"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         store.kernels.put(key, files, {"name": "add"})
-    assert store.kernels.entry(key).file("kernel.so").read_bytes() == files["kernel.so"]
+    assert store.kernels.entry(key).files["kernel.so"] == files["kernel.so"]
     print(size, len(caught), len(store.entries()), os.listdir(store.folder.root / "temporary"))
 print(store.private_folder)
 """

@@ -111,7 +111,7 @@ def test_anything_anywhere(root, thing, place):
             if store.kernels.entry(KEY) is None:
                 store.kernels.put(KEY, FILES, {"name": "add"})
         entry = store.kernels.entry(KEY)
-        assert entry.file("kernel.so").read_bytes() == FILES["kernel.so"]
+        assert entry.files["kernel.so"] == FILES["kernel.so"]
         store.evict()
         store.clear()
 

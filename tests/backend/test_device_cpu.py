@@ -373,11 +373,18 @@ print(*sorted(set(team)))
 """
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_number_of_cores(tmp_path, count):
-    """OMP_NUM_THREADS says how many threads of the operating system share the blocks."""
-    library = tmp_path / "cores.so"
-    Gxx().compile(CORES, library)
+SERIAL = """
+#include "hidet.h"
+extern "C" __global__ void __launch_bounds__(64) cores(int* team, int* sums) {
+  sums[blockIdx.x] = 64 * 63 / 2 + blockIdx.x;
+  team[blockIdx.x] = omp_get_num_threads();
+}
+HIDET_KERNEL(cores, 64, 1, 1, HIDET_SERIAL)
+"""
+
+
+def run_cores(source, count, library):
+    Gxx().compile(source, library)
     result = subprocess.run(
         [sys.executable, "-c", RUN_CORES, str(library)],
         env={**os.environ, "OMP_NUM_THREADS": str(count)},
@@ -385,4 +392,16 @@ def test_number_of_cores(tmp_path, count):
         text=True,
         check=False,
     )
-    assert result.stdout.split() == [str(count)], result.stderr
+    assert result.stderr == ""
+    return result.stdout.split()
+
+
+def test_serial_kernel(tmp_path):
+    """All blocks run on the calling thread."""
+    assert run_cores(SERIAL, 3, tmp_path / "cores.so") == ["1"]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_number_of_cores(tmp_path, count):
+    """OMP_NUM_THREADS says how many threads of the operating system share the blocks."""
+    assert run_cores(CORES, count, tmp_path / "cores.so") == [str(count)]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache
+from hidet.backend.cache import ArtifactCache, artifact_key
 from hidet.backend.toolchains import Nvcc
 from hidet.errors import CompilerNotFoundError
 
@@ -26,9 +26,9 @@ def test_all_kernels_compile(tmp_path, kernel_sources, arch):
     """Every kernel becomes machine code without a warning, and ptxas reports on each."""
     cache = ArtifactCache(tmp_path / "cache")
     built = build_kernels(kernel_sources, Nvcc(arch), cache)
-    for name, path in built.items():
-        assert path.read_bytes().startswith(b"\x7fELF")
-        entry = cache.entry(path.parent.name)
+    for name, binary in built.items():
+        assert binary.startswith(b"\x7fELF")
+        entry = cache.entry(artifact_key(kernel_sources[name], Nvcc(arch).fingerprint()))
         assert "warning" not in entry.meta["log"]
         launches = re.findall(r"^HIDET_KERNEL\((\w+),", kernel_sources[name], re.MULTILINE)
         assert set(launches) <= set(entry.meta["resources"])

@@ -13,7 +13,7 @@ from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import MMA_SYNC, Instruction
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache
+from hidet.backend.cache import ArtifactCache, artifact_key
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
@@ -165,8 +165,9 @@ def nvcc():
 def test_product_compiles(tmp_path):
     """No warning: ptxas has not put the products one after the other, and nothing is spilled."""
     cache = ArtifactCache(tmp_path / "cache")
-    (path,) = build_kernels({"product": print_program(*SHAPE)}, Nvcc("sm_90a"), cache).values()
-    entry = cache.entry(path.parent.name)
+    source = print_program(*SHAPE)
+    build_kernels({"product": source}, Nvcc("sm_90a"), cache)
+    entry = cache.entry(artifact_key(source, Nvcc("sm_90a").fingerprint()))
     assert "warning" not in entry.meta["log"].lower()
     assert "serialized" not in entry.meta["log"]
     resources = entry.meta["resources"]["product"]

@@ -201,6 +201,18 @@ def test_another_machine(file):
         hidet.load_compiled(file)
 
 
+def test_changed_after_the_check(file):
+    """A binary that is written to while it is loaded does not run."""
+    container = Container(file)
+    (key,) = (name for name, part in container._parts.items() if part[:4] == b"\x7fELF")
+    binary = container.read(key)
+    with open(file, "r+b") as opened:
+        opened.seek(file.read_bytes().find(binary))
+        opened.write(b"another")
+    with pytest.raises(SavedGraphError, match=f"part '{key}' has another hash"):
+        container.read(key)
+
+
 def test_another_format(file, monkeypatch):
     monkeypatch.setattr(file_format, "FORMAT", file_format.FORMAT + 1)
     with pytest.raises(SavedGraphError, match="of format 1; this hidet reads 2"):

@@ -166,21 +166,21 @@ def plans():
 
 @pytest.fixture(scope="session")
 def cpu_library(tmp_path_factory):
-    """Give the path of a shared library with the kernels of the plans."""
+    """Return a shared library with the kernels of the plans."""
     folder = tmp_path_factory.mktemp("kernels")
     source, library = folder / "kernels.cpp", folder / "kernels.so"
     source.write_text(CPU_SOURCE)
     subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", library, source], check=True)
-    return library
+    return library.read_bytes()
 
 
 @pytest.fixture(scope="session")
 def gpu_cubin(tmp_path_factory):
-    """Give the path of a cubin with the kernels of the plans, for the GPU that is there."""
+    """Return a cubin with the kernels of the plans, for the GPU that is there."""
     target = find_target(torch.device("cuda", 0), CompileOptions.current())
     path = tmp_path_factory.mktemp("kernels") / "kernels.cubin"
     Nvcc(target).compile(GPU_SOURCE, path)
-    return path
+    return path.read_bytes()
 
 
 @dataclass

@@ -371,9 +371,8 @@ def test_gpu_second_device(load_on_gpu, plans):
 
 
 @pytest.mark.gpu
-def test_gpu_wrong_architecture(plans, tmp_path):
-    path = tmp_path / "broken.cubin"
-    path.write_bytes(b"no cubin" * 100)
-    graph = CompiledGraph(plans.simple(target="sm_90a"), {"library": path}, torch.device("cuda"))
+def test_gpu_wrong_architecture(plans):
+    binaries = {"library": b"no cubin" * 100}
+    graph = CompiledGraph(plans.simple(target="sm_90a"), binaries, torch.device("cuda"))
     with pytest.raises(CudaError, match="cuModuleLoadData failed"):
         graph.run([torch.randn(plans.size, device="cuda")] * 1, [torch.randn(plans.size)])

@@ -13,7 +13,7 @@ from hidet.runtime.snapshots import SOURCE, NativeSnapshots, Snapshots, load_sna
 def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("snapshots") / "snapshots.so"
     Gxx().compile(SOURCE.read_text(), path)
-    return path
+    return path.read_bytes()
 
 
 @pytest.fixture(params=["python", "native"])

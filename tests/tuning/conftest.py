@@ -1,6 +1,7 @@
 """Candidates for the CPU that behave in every way, good and bad, and problems to search in."""
 
 import subprocess
+from base64 import b64encode
 
 import pytest
 from xdsl.parser import Parser
@@ -44,6 +45,7 @@ def candidate(tmp_path_factory):
     library = folder / "kernels.so"
     command = ["g++", "-shared", "-fPIC", "-O1", folder / "kernels.cpp", "-o", library]
     subprocess.run(command, check=True)
+    binary = b64encode(library.read_bytes()).decode()
     vector = TensorSpec((SIZE,), "f32")
 
     def make(symbol):
@@ -60,7 +62,7 @@ def candidate(tmp_path_factory):
             arena_bytes=0,
             prepared_bytes=0,
         )
-        return {"plan": plan.to_json(), "artifacts": {"key": str(library)}}
+        return {"plan": plan.to_json(), "artifacts": {"key": binary}}
 
     return make
 

@@ -83,7 +83,7 @@ def test_chain_waits_for_all_before(candidate):
 def test_chain_computes_the_same(candidate):
     message = candidate("good")
     chain = chained(Plan.from_json(message["plan"]), 4, 2)
-    executor = CpuExecutor(chain, Candidate(message).files)
+    executor = CpuExecutor(chain, Candidate(message).artifacts)
     x, w = torch.randn(256), torch.randn(256)
     out = torch.full((256,), torch.nan)
     assert executor.run([x, out], [w, w.clone()]) == []

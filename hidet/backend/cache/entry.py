@@ -27,17 +27,13 @@ class Entry:
 
     Attributes:
         path: its folder.
-        files: the names of its files.
+        files: the content of each of its files, by name.
         meta: its metadata.
     """
 
     path: Path
-    files: tuple[str, ...]
+    files: dict[str, bytes]
     meta: dict[str, Any]
-
-    def file(self, name: str) -> Path:
-        """Return the path of one of its files."""
-        return self.path / name
 
 
 class DamagedEntryError(Exception):
@@ -78,18 +74,19 @@ def read_entry(folder: Path, key: str) -> Entry:
     payload = _open_sealed(_read_file(folder, DESCRIPTION, MAX_DESCRIPTION_BYTES))
     if payload.get("format") != FORMAT or payload.get("key") != key:
         raise DamagedEntryError(f"{DESCRIPTION} has another format or key")
-    files, meta = payload.get("files"), payload.get("meta")
-    if not isinstance(files, dict) or not isinstance(meta, dict):
+    records, meta = payload.get("files"), payload.get("meta")
+    if not isinstance(records, dict) or not isinstance(meta, dict):
         raise DamagedEntryError(f"{DESCRIPTION} lacks files or meta")
-    for name, record in cast("dict[str, Any]", files).items():
+    files: dict[str, bytes] = {}
+    for name, record in cast("dict[str, Any]", records).items():
         if not isinstance(record, dict) or name != os.path.basename(name):
             raise DamagedEntryError(f"{DESCRIPTION} does not describe {name!r}")
-        _check_file(folder, name, cast("dict[str, Any]", record))
-    return Entry(folder, tuple(payload["files"]), payload["meta"])
+        files[name] = _checked_file(folder, name, cast("dict[str, Any]", record))
+    return Entry(folder, files, payload["meta"])
 
 
-def _check_file(folder: Path, name: str, record: dict[str, Any]) -> None:
-    """Check a file against its record in the description."""
+def _checked_file(folder: Path, name: str, record: dict[str, Any]) -> bytes:
+    """Return the content of a file, checked against its record in the description."""
     size = record.get("size")
     if not isinstance(size, int):
         raise DamagedEntryError(f"{DESCRIPTION} lacks the size of {name}")
@@ -98,6 +95,7 @@ def _check_file(folder: Path, name: str, record: dict[str, Any]) -> None:
         raise DamagedEntryError(f"{name} has {len(data)} bytes, not {size}")
     if hashlib.sha256(data).hexdigest() != record.get("sha256"):
         raise DamagedEntryError(f"{name} has another checksum")
+    return data
 
 
 def _read_file(folder: Path, name: str, limit: int) -> bytes:

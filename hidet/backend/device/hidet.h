@@ -15,7 +15,8 @@
 // HIDET_KERNEL(name, threads x, y, z, mode) says how the threads of a block depend on each other:
 //
 //     HIDET_INDEPENDENT   they never meet: no barrier, no shuffle, no vote, no check
-//     HIDET_COLLECTIVE    they do
+//     HIDET_SERIAL        the same, and the CPU runs all blocks on the calling thread
+//     HIDET_COLLECTIVE    they meet
 //
 //     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks x, y, z)   they do, and so many blocks too
 //

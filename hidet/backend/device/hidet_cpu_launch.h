@@ -24,8 +24,10 @@
 #if defined(HIDET_STRICT)
 // A thread that does something wrong ends, which takes a fiber.
 #define HIDET_INDEPENDENT hidet::cpu::Mode::collective
+#define HIDET_SERIAL hidet::cpu::Mode::collective
 #else
 #define HIDET_INDEPENDENT hidet::cpu::Mode::independent
+#define HIDET_SERIAL hidet::cpu::Mode::serial
 #endif
 #define HIDET_COLLECTIVE hidet::cpu::Mode::collective
 
@@ -227,7 +229,8 @@ static void run_blocks(Launch& current) {
   const std::size_t blocks = std::size_t(current.grid.x / cluster.x) *
                              std::size_t(current.grid.y / cluster.y) *
                              std::size_t(current.grid.z / cluster.z);
-  const std::size_t cores = std::size_t(omp_get_max_threads());
+  const std::size_t cores =
+      current.mode == Mode::serial ? 1 : std::size_t(omp_get_max_threads());
   const std::size_t workers = blocks < cores ? blocks : cores;
   // A worker takes a few blocks at a time, so that many small ones do not queue up.
   const std::size_t chunk = blocks / (workers * 16) + 1;

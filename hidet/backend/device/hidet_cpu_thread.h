@@ -69,8 +69,8 @@ enum Error : int {
   kZeroDivisor = 14,  // an integer is divided by zero
 };
 
-// Whether the threads of a block meet.
-enum class Mode { independent, collective };
+// Whether the threads of a block meet; serial: they do not, and all blocks run on one core.
+enum class Mode { independent, serial, collective };
 
 #if defined(HIDET_STRICT)
 constexpr int kMessageBytes = 2048;  // names two lines of a script

@@ -23,6 +23,7 @@ from hidet.dialects.cuda.marks import (
     MAY_ALIAS,
     MIN_BLOCKS,
     ON_CPU,
+    SERIAL,
 )
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.locations import lines_of, source_lines
@@ -93,7 +94,9 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     comments = [f"// {comment(line)}" for line in (title, *origins)]
     # Dynamic extents are 0 here.
     x, y, z = (0 if extent == cuda.DYNAMIC else extent for extent in kernel.block_dims)
-    mode = "HIDET_COLLECTIVE" if _is_collective(kernel) else "HIDET_INDEPENDENT"
+    mode = "HIDET_SERIAL" if SERIAL in kernel.attributes else "HIDET_INDEPENDENT"
+    if _is_collective(kernel):
+        mode = "HIDET_COLLECTIVE"
     symbol = symbol_of(name)
     register = f"HIDET_KERNEL({symbol}, {x}, {y}, {z}, {mode})"
     cluster = ", ".join(map(str, kernel.cluster))

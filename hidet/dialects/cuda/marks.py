@@ -20,6 +20,10 @@ ON_CPU = "cuda.on_cpu"
 PARALLEL = "cuda.parallel"
 """Of `scf.for` in a CPU function: unit to parallelize over all cores, or the number of threads."""
 
+SERIAL = "cuda.serial"
+"""Unit, of a kernel: it is so short that the CPU runs it on the calling thread; waking others would
+take longer."""
+
 MAY_ALIAS = "cuda.may_alias"
 """Unit, of a kernel: its arguments may alias; none is `__restrict__`."""
 

@@ -7,18 +7,19 @@ from itertools import count
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from hidet.analysis.grids import is_small
 from hidet.analysis.kernels import kernels_of
 from hidet.analysis.work import work_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
-from hidet.dialects.cuda.marks import MIN_BLOCKS
+from hidet.dialects.cuda.marks import MIN_BLOCKS, SERIAL
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import buffer_type
@@ -92,6 +93,8 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
     kernel.attributes["config"] = config.attribute(template.name)
     kernel.work = work_of(fusion)
+    if arch.is_cpu and is_small(fusion):
+        kernel.attributes[SERIAL] = UnitAttr()
     if launch.residents > 1:
         kernel.attributes[MIN_BLOCKS] = IntegerAttr(launch.residents, i64)
     located((kernel,), fusion.location)

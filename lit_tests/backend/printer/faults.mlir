@@ -20,3 +20,7 @@ cuda.kernel @faults(%ids : memref<8xi64>, %d : i32, %x : f32) grid(1) block(32) 
   // CHECK-NEXT: }
 }
 // CHECK-NEXT: HIDET_KERNEL(faults, 32, 1, 1, HIDET_INDEPENDENT)
+
+// CHECK: HIDET_KERNEL(brief, 32, 1, 1, HIDET_SERIAL)
+cuda.kernel @brief() grid(1) block(32) attributes {cuda.serial, cuda.formed} {
+}

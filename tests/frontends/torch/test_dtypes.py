@@ -118,14 +118,14 @@ def check_compiled(examples, folder):
         if not imported.is_empty:
             kernels += renamed(imported.module, f"case{number}_")
     sources = {"cases": print_kernels(kernels)}
-    (path,) = build_kernels(sources, Gxx(), Store(folder / "cache").kernels).values()
+    (binary,) = build_kernels(sources, Gxx(), Store(folder / "cache").kernels).values()
     for kernel in kernels:
         kernel.replace_body("cases")
     for module, example in zip(programs, examples, strict=True):
 
         def run(again, inputs, constants, module=module):
             plan = extract_plan(module, target="cpu")
-            return CompiledGraph(plan, {"cases": path}, torch.device("cpu")).run(inputs, [])
+            return CompiledGraph(plan, {"cases": binary}, torch.device("cpu")).run(inputs, [])
 
         actual, _ = IMPORT_AND_RUN(example, run)
         expected = example.target(*example.arguments, **example.keywords)
