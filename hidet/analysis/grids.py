@@ -246,7 +246,8 @@ def has_windows(grid: GridOp) -> bool:
 def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
     """Return whether a reduction is over windows that slide with the elements of the grid.
 
-    Some loaded index then depends on both the grid and the window, as in x[y + dy].
+    Some loaded index then depends on both the grid and the window, as in x[y + dy]; but windows
+    that do not overlap are rows, as in x[8 * y + dy] for dy below 8.
     """
     if prod(grid.shape) < MIN_WINDOWS:
         return False
@@ -254,10 +255,20 @@ def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
     return any(
         any(form.depends_on(index) for index in grid.indices)
         and any(form.depends_on(index) for index in reduce.indices)
+        and not _is_disjoint(form, grid, reduce)
         for load in reduce.walk()
         if isinstance(load, LoadOp)
         for form in map(forms.form, load.indices)
     )
+
+
+def _is_disjoint(form: LinearForm, grid: GridOp, reduce: ReduceOp) -> bool:
+    """Return whether an index is in disjoint ranges for different elements of the grid."""
+    steps = [form.coefficient_of(index) for index in grid.indices if form.depends_on(index)]
+    window = dict(zip(reduce.indices, reduce.shape, strict=True))
+    is_linear = all(atom in form.terms for atom in form.leaves())
+    reach = sum(abs(form.coefficient_of(i)) * (extent - 1) for i, extent in window.items())
+    return is_linear and all(abs(step) > reach for step in steps)
 
 
 def rows_of_grid(grid: GridOp) -> Rows | None:

@@ -319,6 +319,39 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
     return b.emit(roots[exponent](x)) if exponent in roots else None
 
 
+# ------------------------------------------------------------------------------ reductions
+
+LONG = 1 << 15
+"""The length of a row from which it is reduced in parts, if there are few rows."""
+
+FEW_ROWS = 256
+
+ENOUGH_ROWS = 4096
+"""The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
+
+
+def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
+    """Reduce a few long rows in parts, which many blocks share, and then the parts."""
+    shape, axes = shape_of(op.x), op.axes.get_values()
+    rows = prod(op.result_type.get_shape())
+    if not rows <= FEW_ROWS or not rows or prod(shape) < LONG * rows:
+        return None
+    for axis in axes:
+        most = min(shape[axis], ENOUGH_ROWS // rows)
+        parts = next(n for n in range(most, 0, -1) if shape[axis] % n == 0)
+        if parts > 1:
+            break
+    else:
+        return None
+    element = op.result_type.element_type
+    kind = type(op)
+    x = op.x if kind in (graph.AllOp, graph.AnyOp) else b.cast(op.x, computation_type(element))
+    x = b.reshape(x, [*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]])
+    x = b.emit(kind(x, [each + (each >= axis) for each in axes]))
+    x = b.emit(kind(x, [axis - sum(each < axis for each in axes)]))
+    return b.reshape(b.cast(x, element), op.result_type.get_shape())
+
+
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.AdaptiveAvgPool2dOp: decompose_adaptive_avg_pool2d,
     graph.BatchNormOp: decompose_batch_norm,
@@ -327,6 +360,18 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.GroupNormOp: decompose_group_norm,
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
+    **dict.fromkeys(
+        (
+            graph.AllOp,
+            graph.AnyOp,
+            graph.MaxOp,
+            graph.MeanOp,
+            graph.MinOp,
+            graph.ProdOp,
+            graph.SumOp,
+        ),
+        split_reduction,
+    ),
 }
 """The decomposition of each operator. Its result is not decomposed again."""
 
@@ -339,8 +384,8 @@ class DecomposeGraphPass(ModulePass):
     unless a template computes it in one kernel. matmul and conv2d have no bias and accumulate in
     f32 for f16 and bf16, followed by a cast, so that ops fused with them use f32. Filters of conv2d
     are packed, as are images with few channels (padded with zeros) and channels-first inputs.
-    Computation on weights alone (filters, scale and shift of a batch norm) is kept separate, for
-    `hoist-constants`.
+    Reductions of a few long rows are split in two. Computation on weights alone (filters, scale and
+    shift of a batch norm) is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"

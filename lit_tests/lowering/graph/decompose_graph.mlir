@@ -228,3 +228,19 @@ func.func @root(%x : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT:    %a = graph.sqrt %x : tensor<4xf32>
 // CHECK-NEXT:    %b = graph.pow %x, %halves : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:    func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+
+// A few long rows are reduced in parts, which are cast in the end; many rows, or short ones, are not.
+func.func @long(%x : tensor<65536x64xf16>, %y : tensor<4096x64xf16>) -> (tensor<1x64xf16>, tensor<64xf16>) {
+  %a = graph.sum %x {axes = array<i64: 0>, keepdims = true} : (tensor<65536x64xf16>) -> tensor<1x64xf16>
+  %b = graph.sum %y {axes = array<i64: 0>} : (tensor<4096x64xf16>) -> tensor<64xf16>
+  func.return %a, %b : tensor<1x64xf16>, tensor<64xf16>
+}
+
+// CHECK-LABEL: func.func @long(
+// CHECK-NEXT:    %0 = graph.cast %x : (tensor<65536x64xf16>) -> tensor<65536x64xf32>
+// CHECK-NEXT:    %1 = graph.reshape %0 : (tensor<65536x64xf32>) -> tensor<64x1024x64xf32>
+// CHECK-NEXT:    %2 = graph.sum %1 {axes = array<i64: 1>} : (tensor<64x1024x64xf32>) -> tensor<64x64xf32>
+// CHECK-NEXT:    %3 = graph.sum %2 {axes = array<i64: 0>} : (tensor<64x64xf32>) -> tensor<64xf32>
+// CHECK-NEXT:    %4 = graph.cast %3 : (tensor<64xf32>) -> tensor<64xf16>
+// CHECK-NEXT:    %a = graph.reshape %4 : (tensor<64xf16>) -> tensor<1x64xf16>
+// CHECK-NEXT:    %b = graph.sum %y {axes = array<i64: 0>} : (tensor<4096x64xf16>) -> tensor<64xf16>

@@ -95,6 +95,31 @@ def test_adjacent_rows(check, columns, dtype):
     )
 
 
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize(("dtype", "t", "tolerance"), PRECISIONS)
+def test_a_few_long_rows(check, dtype, t, tolerance, keepdims):
+    """They are reduced in parts, which are rounded to 16 bits only in the end."""
+    x = torch.rand(5, 3, 9000).to(dtype)
+    settings = f"axes = array<i64: 0, 2>, keepdims = {str(keepdims).lower()}"
+    shape = "1x3x1" if keepdims else "3"
+    check(
+        f"""
+        %y = graph.sum %x {{{settings}}} : (tensor<5x3x9000x{t}>) -> tensor<{shape}x{t}>
+        %z = graph.mean %x {{{settings}}} : (tensor<5x3x9000x{t}>) -> tensor<{shape}x{t}>
+        %m = graph.min %x {{{settings}}} : (tensor<5x3x9000x{t}>) -> tensor<{shape}x{t}>
+        """,
+        {"x": x},
+        {
+            "y": x.double().sum((0, 2), keepdim=keepdims),
+            "z": x.double().mean((0, 2), keepdim=keepdims),
+            "m": x.double().amin((0, 2), keepdim=keepdims),
+        },
+        kernels=6,
+        dtype=dtype,
+        tolerance=tolerance,
+    )
+
+
 def test_integers_and_booleans(check):
     """Reductions of other types; a max starts from the least number; bytes travel between lanes."""
     n = torch.randint(-(2**62), 2**62, (4, 50))
