@@ -207,10 +207,11 @@ class HidetOptMain(xDSLOptMain):
             raise OptionError(str(error), where=f"target '{self.args.target}'") from error
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
-        """Return the input stream, and the extension of its format."""
+        """Return the input stream, and the extension of its format: MLIR unless it is another."""
         if self.stdin is not None and self.args.input_file is None:
             return self.stdin, "mlir"
-        return super().get_input_stream()
+        stream, extension = super().get_input_stream()
+        return stream, extension if extension in self.available_frontends else "mlir"
 
     def parse_chunk(
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0

@@ -73,6 +73,13 @@ def test_reads_and_writes_files(tmp_path):
     assert "func.return %x" in result.read_text()
 
 
+def test_other_extensions(tmp_path, capsys):
+    """Programs are MLIR, whatever the names of their files are."""
+    (tmp_path / "program.txt").write_text(PROGRAM)
+    assert hidet_opt.main([str(tmp_path / "program.txt")]) == 0
+    assert "arith.addi %x, %zero" in capsys.readouterr().out
+
+
 def test_missing_file(capsys):
     """A file that is not there is an error without a traceback."""
     assert hidet_opt.main(["no_such_file.mlir"]) == 1
