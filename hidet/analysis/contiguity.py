@@ -11,6 +11,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, StoreOp
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of, size_of
+from hidet.dialects.walking import ops_of_class
 
 SAMPLES = 10
 """The number of elements of a view that are sampled."""
@@ -89,10 +90,10 @@ class _Addresses:
         known = self._accesses.get(view)
         if known is None:
             if isinstance(view, SinkOp):
-                stores = [op for op in view.body.walk() if isinstance(op, StoreOp)]
+                stores = ops_of_class(view.body, StoreOp)
                 accesses = [(store.target, store.indices) for store in stores]
             else:
-                loads = [op for op in view.body.walk() if isinstance(op, LoadOp)]
+                loads = ops_of_class(view.body, LoadOp)
                 accesses = [(load.source, load.indices) for load in loads]
             known = self._accesses[view] = [
                 (memory, [self._forms.form(each) for each in indices])

@@ -18,6 +18,7 @@ from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import ARITHMETIC_DIALECTS, MachineState, accessed, effects_of
 from hidet.dialects.shaped import memref_type
+from hidet.dialects.walking import ops_of_class
 
 READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
 
@@ -138,8 +139,7 @@ def reads_of_expression(op: Operation) -> set[Memory]:
     """Return the memory that an expression loads from; CONVERGENT for a shuffle."""
     if isinstance(op, ShflOp):
         return {MemoryClass.CONVERGENT}
-    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
-    return {memory_of(load.memref) for load in loads}
+    return {memory_of(load.memref) for load in ops_of_class(op, memref.LoadOp)}
 
 
 @dataclass

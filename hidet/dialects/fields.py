@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from typing_extensions import override
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -21,10 +24,13 @@ from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, S
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
+    BaseAttrAccessor,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
     PropertyDef,
+    VariadicAttrAccessor,
+    VarIRConstruct,
     VarResultDef,
     VerificationContext,
     irdl_attr_definition,
@@ -59,6 +65,13 @@ class FieldsOp(IRDLOperation):
     attributes as a bool. Optional fields may be omitted, and so may results whose type can be
     inferred.
     """
+
+    @override
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, accessor in list(vars(cls).items()):
+            if isinstance(accessor, BaseAttrAccessor):
+                setattr(cls, name, _OperandSegment(accessor))
 
     def __init__(self, *fields: Field, **named: Field) -> None:
         definition, given = self.get_irdl_definition(), _given(type(self), fields, named)
@@ -115,6 +128,31 @@ class FieldsOp(IRDLOperation):
             value = cast("SSAValue | Sequence[SSAValue] | None", getattr(self, name))
             found.append((name, (value,) if isinstance(value, SSAValue) else value or ()))
         return found
+
+
+class _OperandSegment:
+    """An accessor of operands that decodes the segment sizes once, unlike xDSL's."""
+
+    def __init__(self, accessor: BaseAttrAccessor) -> None:
+        assert accessor.construct is VarIRConstruct.OPERAND
+        self._number = accessor.idx
+        self._is_variadic = isinstance(accessor, VariadicAttrAccessor)
+
+    def __get__(
+        self, op: Operation, owner: type[Operation]
+    ) -> SSAValue | Sequence[SSAValue] | None:
+        sizes = cast("DenseArrayBase[IntegerType]", op.properties[_SEGMENTS])
+        start, stop = _segments(sizes.data.data)[self._number]
+        if self._is_variadic:
+            return op.operands[start:stop]
+        return op.operands[start] if start < stop else None
+
+
+@cache
+def _segments(sizes: bytes) -> list[tuple[int, int]]:
+    """Return the start and end of each segment, from the data of the array of sizes."""
+    ends = list(accumulate(size for (size,) in iter_unpack("<i", sizes)))
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def _given(

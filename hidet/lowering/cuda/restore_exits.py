@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.constants import known_condition
 from hidet.dialects.cuda import KernelOp, LeaveKind, LeaveOp, Space, is_variable, space_of
-from hidet.dialects.walking import parents_of
+from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.kernel_pass import KernelPass
@@ -269,7 +269,7 @@ def _flags(kernel: KernelOp) -> Iterator[Flag]:
 
     Each is checked in turn, since restoring one may fold uses of the next.
     """
-    for op in [op for op in kernel.body.walk() if isinstance(op, memref.AllocaOp)]:
+    for op in ops_of_class(kernel.body, memref.AllocaOp):
         if not is_variable(op.memref):
             continue
         users = [use.operation for use in op.memref.uses]
@@ -324,7 +324,7 @@ def _replace(load: memref.LoadOp, known: bool) -> None:
 
 def _flatten(kernel: KernelOp) -> None:
     """Move the `else` of a branch whose `then` exits to the code after it."""
-    for op in list(kernel.body.walk(reverse=True)):
+    for op in ops_in(kernel.body, backwards=True):
         if not isinstance(op, scf.IfOp) or op.results or not op.false_region.blocks:
             continue
         end, otherwise = op.true_region.block.last_op, op.false_region.block

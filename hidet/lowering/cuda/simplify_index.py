@@ -25,7 +25,7 @@ from hidet.dialects.cuda import (
     KernelOp,
     ThreadIdOp,
 )
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.walking import blocks_in, ops_in
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
 
@@ -274,8 +274,8 @@ def hoist_checks(op: Operation) -> None:
 
 def _loops(op: Operation) -> Iterator[scf.ForOp]:
     """Yield the loops in an op, inner ones first."""
-    ops = list(op.walk(region_first=True))
-    return (each for each in ops if isinstance(each, scf.ForOp) and each is not op)
+    ops = ops_in(op, inner_first=True)
+    return (each for each in ops if type(each) is scf.ForOp and each is not op)
 
 
 def _hoist(

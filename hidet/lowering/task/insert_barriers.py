@@ -20,6 +20,7 @@ from hidet.dialects.effects import reads_of, writes_of
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.groups import insert_barrier, workers_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -50,7 +51,7 @@ class Accesses:
 def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that an op, nested ops included, reads and writes."""
     found = Accesses()
-    for inner in op.walk():
+    for inner in ops_in(op):
         found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
         found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
     return found
@@ -213,7 +214,7 @@ class _Barriers:
     def is_collective(self, op: Operation) -> bool:
         """Return whether a loop or branch holds collective ops and is executed uniformly."""
         return (
-            any(isinstance(inner, _COLLECTIVE) for inner in op.walk())
+            bool(ops_of_class(op, *_COLLECTIVE))
             and self.divergence.of_flow(op) is Divergence.NOWHERE
         )
 
@@ -256,6 +257,6 @@ class InsertBarriersPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Insert barriers into one kernel."""
-        has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
+        has_verbs = bool(ops_of_class(kernel, *_VERBS))
         if has_verbs or EXPLICIT not in kernel.attributes:
             _Barriers(kernel).order(kernel.body.block, Pending())
