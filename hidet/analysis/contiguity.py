@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
+from operator import mul
 
 from xdsl.ir import Block, SSAValue
 
@@ -63,6 +65,7 @@ class _Addresses:
     def __init__(self) -> None:
         self._forms = IndexForms()
         self._accesses: dict[GridOp | SinkOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
+        self._layout_of = cache(_layout_of)
 
     def address(self, view: SSAValue, index: Sequence[int]) -> tuple[int, int] | None:
         """Return (size, offset): the largest tensor that holds an element, and its offset there.
@@ -70,11 +73,10 @@ class _Addresses:
         Unknown values, such as induction variables, count as 0. None if the element is not in
         memory.
         """
-        if is_memref(view.type) or isinstance(view.owner, Block):
-            offset = 0
-            for extent, at in zip(shape_of(view), index, strict=True):
-                offset = offset * max(extent, 1) + at
-            return size_of(view), offset
+        layout = self._layout_of(view)
+        if layout is not None:
+            size, strides = layout
+            return size, sum(map(mul, index, strides))
         owner = view.owner
         if not isinstance(owner, GridOp | SinkOp):
             return None
@@ -113,14 +115,27 @@ class _Addresses:
         """Return whether all samples start an aligned run of a length along a dimension."""
         if shape_of(view)[dim] < length:
             return False
-        for index in _samples(shape_of(view), dim, length):
-            addresses = [self.address(view, _moved(index, dim, step)) for step in range(length)]
-            first = addresses[0]
-            if first is None or first[1] % length:
-                return False
-            if any(p is None or p[1] != first[1] + step for step, p in enumerate(addresses)):
-                return False
-        return True
+        samples = _samples(shape_of(view), dim, length)
+        return all(self._is_run(view, index, dim, length) for index in samples)
+
+    def _is_run(self, view: SSAValue, index: Sequence[int], dim: int, length: int) -> bool:
+        """Return whether an aligned run of a length starts at an element."""
+        first = self.address(view, index)
+        if first is None or first[1] % length:
+            return False
+        others = (self.address(view, _moved(index, dim, step)) for step in range(1, length))
+        return all(
+            other is not None and other[1] == place
+            for place, other in enumerate(others, start=first[1] + 1)
+        )
+
+
+def _layout_of(view: SSAValue) -> tuple[int, list[int]] | None:
+    """Return the size and the strides of a buffer, None for a view of others."""
+    if not is_memref(view.type) and not isinstance(view.owner, Block):
+        return None
+    extents = [max(extent, 1) for extent in shape_of(view)]
+    return size_of(view), [prod(extents[dim + 1 :]) for dim in range(len(extents))]
 
 
 class _Values(dict[SSAValue | Variable, int]):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
@@ -16,7 +17,7 @@ from hidet.dialects.cuda.instructions import Collective, ShflOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import DynamicSharedOp
-from hidet.dialects.effects import ARITHMETIC_DIALECTS, MachineState, accessed, effects_of
+from hidet.dialects.effects import ARITHMETIC_DIALECTS, accessed, effects_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.walking import ops_of_class
 
@@ -30,9 +31,17 @@ class Accesses(NamedTuple):
     writes: tuple[SSAValue, ...] = ()
 
 
+_NO_ACCESS = Accesses()
+
+
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation is pure arithmetic."""
-    return op.dialect_name() in ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
+    return _is_arithmetic(type(op))
+
+
+@cache
+def _is_arithmetic(kind: type[Operation]) -> bool:
+    return kind.dialect_name() in ARITHMETIC_DIALECTS or issubclass(kind, (ScalarOp, FloorModOp))
 
 
 def accesses_of(op: Operation) -> Accesses | None:
@@ -45,13 +54,12 @@ def accesses_of(op: Operation) -> Accesses | None:
     effects = effects_of(op)
     if effects is None:
         return None
-    found: dict[MemoryEffectKind, list[SSAValue]] = {READ: [], WRITE: []}
-    for effect in effects:
-        if effect.kind in found and not isinstance(effect.resource, MachineState):
-            if not isinstance(effect.value, SSAValue):
-                return None
-            found[effect.kind].append(effect.value)
-    return Accesses(tuple(found[READ]), tuple(found[WRITE]))
+    if not effects:
+        return _NO_ACCESS
+    found = accessed(effects, READ), accessed(effects, WRITE)
+    if any(value is None for values in found for value in values):
+        return None
+    return Accesses(*(tuple(filter(None, values)) for values in found))
 
 
 def may_alias(one: SSAValue, other: SSAValue) -> bool:

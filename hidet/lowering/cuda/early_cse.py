@@ -51,6 +51,9 @@ class _Writes:
     anything: bool
 
 
+_NOTHING = _Writes(frozenset(), anything=False)
+
+
 class _Memory:
     """Versions of memory: while the version of a memref is unchanged, so are its elements."""
 
@@ -142,6 +145,8 @@ class _Merger:
         known = self._written.get(op)
         if known is not None:
             return known
+        if is_arithmetic(op):
+            return _NOTHING
         accesses = accesses_of(op)
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
         anything = accesses is None

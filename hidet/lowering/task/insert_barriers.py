@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.analysis.memory import root_of
+from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
@@ -52,8 +52,9 @@ def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that an op, nested ops included, reads and writes."""
     found = Accesses()
     for inner in ops_in(op):
-        found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
-        found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
+        if not is_arithmetic(inner):
+            found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
+            found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
     return found
 
 
