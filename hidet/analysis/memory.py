@@ -36,11 +36,12 @@ _NO_ACCESS = Accesses()
 
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation is pure arithmetic."""
-    return _is_arithmetic(type(op))
+    return is_arithmetic_class(type(op))
 
 
 @cache
-def _is_arithmetic(kind: type[Operation]) -> bool:
+def is_arithmetic_class(kind: type[Operation]) -> bool:
+    """Return whether the operations of a class are pure arithmetic."""
     return kind.dialect_name() in ARITHMETIC_DIALECTS or issubclass(kind, (ScalarOp, FloorModOp))
 
 

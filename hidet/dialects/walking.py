@@ -1,6 +1,6 @@
 """Traversal of the IR: parents, nested blocks and nested ops."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation, Region
@@ -8,9 +8,11 @@ from xdsl.ir import Block, Operation, Region
 Kind = TypeVar("Kind", bound=Operation)
 
 
-def blocks_in(op: Operation) -> Iterator[Block]:
-    """Yield the blocks of the regions of an op."""
-    return (block for region in op.regions for block in region.blocks)
+def blocks_in(op: Operation) -> Sequence[Block]:
+    """Return the blocks of the regions of an op."""
+    if not op.regions:
+        return ()
+    return [block for region in op.regions for block in region.blocks]
 
 
 def ops_in(

@@ -198,6 +198,8 @@ class _Simplifier:
 
         No region means that the values are the results.
         """
+        if not op.regions:
+            return None
         if isinstance(op, scf.IfOp) and (known := known_condition(op.cond)) is not None:
             return op.true_region if known else op.false_region, []
         if isinstance(op, scf.ForOp):

@@ -381,9 +381,9 @@ cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
 // In a block of several dimensions a group counts threads as CUDA does.
 
 // CHECK-LABEL: cuda.kernel @dimensions
+// CHECK:         %[[C:.*]] = arith.constant 16 : index
 // CHECK:         %[[X:.*]] = cuda.thread_id x
 // CHECK-NEXT:    %[[Y:.*]] = cuda.thread_id y
-// CHECK-NEXT:    %[[C:.*]] = arith.constant 16 : index
 // CHECK-NEXT:    %[[R:.*]] = arith.muli %[[Y]], %[[C]] : index
 // CHECK-NEXT:    %[[T:.*]] = arith.addi %[[R]], %[[X]] : index
 // CHECK:         arith.cmpi slt, %[[T]]
