@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -75,6 +76,12 @@ class _Memory:
         )
 
 
+@cache
+def _is_kept(kind: type[Operation]) -> bool:
+    """Return whether equal ops of a class are never merged."""
+    return kind.has_trait(IsTerminator) or kind.has_trait(MemoryAllocEffect)
+
+
 class _Merger:
     """Visits a program once, in execution order.
 
@@ -122,7 +129,7 @@ class _Merger:
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return the key under which equal ops are merged; None if an op must be kept."""
-        if not op.results or op.has_trait(IsTerminator) or op.has_trait(MemoryAllocEffect):
+        if not op.results or _is_kept(type(op)):
             return None
         version = 0
         is_repeatable = is_arithmetic(op) or isinstance(op, FaultCheckOp)

@@ -25,7 +25,7 @@ from hidet.dialects.cuda import (
     KernelOp,
     ThreadIdOp,
 )
-from hidet.dialects.walking import blocks_in, ops_in
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
 
@@ -268,6 +268,8 @@ def hoist_checks(op: Operation) -> None:
     The index of the lookup is then loop-invariant, so `vectorize` can load vectors. The loop must
     have an iteration; checks in branches stay. Only read-only kernel arguments are loaded.
     """
+    if not ops_of_class(op, FaultCheckOp):
+        return
     for loop in _loops(op):
         if _is_run(loop):
             needed = _needed_by_checks(loop.body.block)
