@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from hidet.analysis.materialize import index_constant, index_op
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
@@ -68,12 +69,12 @@ class KernelBuilder(LocatedBuilder):
         if isinstance(value, SSAValue):
             return value
         if self._entry is None:
-            return self.insert(_index_constant(value)).result
+            return self.insert(index_constant(value)).result
         if self._constants is None:
             self._constants = _leading_constants(self._entry, self.insertion_point)
         known = self._constants.get(value)
         if known is None:
-            op = _index_constant(value)
+            op = index_constant(value)
             self.handle_operation_insertion(op)
             known = self._constants[value] = op.result
             Rewriter.insert_op(op, InsertPoint.at_start(self._entry))
@@ -108,7 +109,7 @@ class KernelBuilder(LocatedBuilder):
     def _fold(
         self,
         evaluate: Callable[[int, int], int],
-        op: Callable[[SSAValue, SSAValue], Operation],
+        kind: type[Operation],
         lhs: Index,
         rhs: Index,
         *,
@@ -123,7 +124,7 @@ class KernelBuilder(LocatedBuilder):
             return rhs
         if b is not None and b == neutral:
             return lhs
-        return self.insert(op(self.index(lhs), self.index(rhs))).results[0]
+        return self.insert(index_op(kind, self.index(lhs), self.index(rhs))).results[0]
 
     def linearize(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
         """Return the row-major linear index of an element."""
@@ -361,10 +362,6 @@ class KernelBuilder(LocatedBuilder):
             else:
                 self.insert(op)
         return yielded
-
-
-def _index_constant(value: int) -> arith.ConstantOp:
-    return arith.ConstantOp(IntegerAttr(value, IndexType()))
 
 
 def _kernel_entry(block: Block) -> Block | None:
