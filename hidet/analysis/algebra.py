@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from math import gcd
 from typing import TypeAlias
 
@@ -36,15 +36,27 @@ class FormAlgebra:
         self._range_of_value = range_of_value
         self._divisibility_of_value = divisibility_of_value
         self.conditions = tuple(conditions)
-        self.range = cache(self._range)
-        self._divide = cache(self._compute_division)
-        self._shortest = cache(self._compute_shortest)
 
     def under(self, conditions: Sequence[Condition]) -> FormAlgebra:
         """Return an algebra with additional conditions."""
         return FormAlgebra(
             self._range_of_value, self._divisibility_of_value, (*self.conditions, *conditions)
         )
+
+    # The memoized functions; many algebras need only some of them.
+
+    @cached_property
+    def range(self) -> Callable[[LinearForm], Range]:
+        """The range of a form; at least 64 bits wide if nothing is known."""
+        return cache(self._range)
+
+    @cached_property
+    def _divide(self) -> Callable[[LinearForm, int], tuple[LinearForm, LinearForm]]:
+        return cache(self._compute_division)
+
+    @cached_property
+    def _shortest(self) -> Callable[[LinearForm], LinearForm]:
+        return cache(self._compute_shortest)
 
     # Ranges.
 
@@ -53,7 +65,6 @@ class FormAlgebra:
         return self.range(form).lo >= 0
 
     def _range(self, form: LinearForm) -> Range:
-        """Return the range of a form; at least 64 bits wide if nothing is known."""
         lo = hi = form.constant
         for atom, coefficient in form.terms.items():
             term = self._range_of_atom(atom).scaled(coefficient)

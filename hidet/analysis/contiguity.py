@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
+from operator import mul
+from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 
@@ -11,6 +14,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, StoreOp
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of, size_of
+from hidet.dialects.walking import ops_of_class
 
 SAMPLES = 10
 """The number of elements of a view that are sampled."""
@@ -56,12 +60,17 @@ def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
     return best
 
 
+_Accesses: TypeAlias = tuple[Sequence[SSAValue], list[tuple[SSAValue, list[LinearForm]]]]
+"""The indices of a view, and the tensor and the index forms of each of its accesses."""
+
+
 class _Addresses:
     """Computes the addresses of elements of views."""
 
     def __init__(self) -> None:
         self._forms = IndexForms()
-        self._accesses: dict[GridOp | SinkOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
+        self._accesses: dict[GridOp | SinkOp, _Accesses] = {}
+        self._layout_of = cache(_layout_of)
 
     def address(self, view: SSAValue, index: Sequence[int]) -> tuple[int, int] | None:
         """Return (size, offset): the largest tensor that holds an element, and its offset there.
@@ -69,35 +78,36 @@ class _Addresses:
         Unknown values, such as induction variables, count as 0. None if the element is not in
         memory.
         """
-        if is_memref(view.type) or isinstance(view.owner, Block):
-            offset = 0
-            for extent, at in zip(shape_of(view), index, strict=True):
-                offset = offset * max(extent, 1) + at
-            return size_of(view), offset
+        layout = self._layout_of(view)
+        if layout is not None:
+            size, strides = layout
+            return size, sum(map(mul, index, strides))
         owner = view.owner
         if not isinstance(owner, GridOp | SinkOp):
             return None
-        values = _Values(zip(owner.indices, index, strict=True))
+        indices, accesses = self._accesses_of(owner)
+        values = _Values(zip(indices, index, strict=True))
         found = [
             self.address(memory, [form.evaluate(values) for form in forms])
-            for memory, forms in self._accesses_of(owner)
+            for memory, forms in accesses
         ]
         return max((each for each in found if each is not None), default=None, key=lambda e: e[0])
 
-    def _accesses_of(self, view: GridOp | SinkOp) -> list[tuple[SSAValue, list[LinearForm]]]:
-        """Return the tensor and the index forms of each load in a grid, or store in a sink."""
+    def _accesses_of(self, view: GridOp | SinkOp) -> _Accesses:
+        """Return the indices of a view, and the loads of a grid or the stores of a sink."""
         known = self._accesses.get(view)
         if known is None:
             if isinstance(view, SinkOp):
-                stores = [op for op in view.body.walk() if isinstance(op, StoreOp)]
+                stores = ops_of_class(view.body, StoreOp)
                 accesses = [(store.target, store.indices) for store in stores]
             else:
-                loads = [op for op in view.body.walk() if isinstance(op, LoadOp)]
+                loads = ops_of_class(view.body, LoadOp)
                 accesses = [(load.source, load.indices) for load in loads]
-            known = self._accesses[view] = [
+            forms = [
                 (memory, [self._forms.form(each) for each in indices])
                 for memory, indices in accesses
             ]
+            known = self._accesses[view] = view.indices, forms
         return known
 
     def count_adjacent(self, view: SSAValue, dim: int) -> int:
@@ -112,14 +122,27 @@ class _Addresses:
         """Return whether all samples start an aligned run of a length along a dimension."""
         if shape_of(view)[dim] < length:
             return False
-        for index in _samples(shape_of(view), dim, length):
-            addresses = [self.address(view, _moved(index, dim, step)) for step in range(length)]
-            first = addresses[0]
-            if first is None or first[1] % length:
-                return False
-            if any(p is None or p[1] != first[1] + step for step, p in enumerate(addresses)):
-                return False
-        return True
+        samples = _samples(shape_of(view), dim, length)
+        return all(self._is_run(view, index, dim, length) for index in samples)
+
+    def _is_run(self, view: SSAValue, index: Sequence[int], dim: int, length: int) -> bool:
+        """Return whether an aligned run of a length starts at an element."""
+        first = self.address(view, index)
+        if first is None or first[1] % length:
+            return False
+        others = (self.address(view, _moved(index, dim, step)) for step in range(1, length))
+        return all(
+            other is not None and other[1] == place
+            for place, other in enumerate(others, start=first[1] + 1)
+        )
+
+
+def _layout_of(view: SSAValue) -> tuple[int, list[int]] | None:
+    """Return the size and the strides of a buffer, None for a view of others."""
+    if not is_memref(view.type) and not isinstance(view.owner, Block):
+        return None
+    extents = [max(extent, 1) for extent in shape_of(view)]
+    return size_of(view), [prod(extents[dim + 1 :]) for dim in range(len(extents))]
 
 
 class _Values(dict[SSAValue | Variable, int]):

@@ -19,7 +19,7 @@ from hidet.dialects.cuda import ActiveMaskOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import ForeachOp, GroupOp
-from hidet.dialects.walking import blocks_in, parents_of
+from hidet.dialects.walking import blocks_in, ops_in, parents_of
 
 
 class Divergence(IntEnum):
@@ -97,7 +97,7 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
     lanes: list[SSAValue] = []
     warps: list[SSAValue] = []
     divergence = DivergenceAnalysis(whole_warps=kernel.block_dims[0] % WARP == 0)
-    for op in kernel.body.walk():
+    for op in ops_in(kernel.body):
         if isinstance(op, ThreadIdOp):
             is_row = op.dimension.data is not Dimension.X and divergence.whole_warps
             (warps if is_row else lanes).append(op.result)
@@ -119,7 +119,7 @@ def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
     """Mark the loads from divergent variables, up to a fixed point."""
     variables = [
         op
-        for op in kernel.body.walk()
+        for op in ops_in(kernel.body)
         if isinstance(op, memref.AllocaOp) and is_variable(op.memref)
     ]
     worklist = variables

@@ -14,6 +14,7 @@ from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.dialects.walking import ops_in, ops_of_class
 
 
 def linear_index(
@@ -54,11 +55,8 @@ MAX_MOVED = 128
 
 def loads_of(grid: GridOp, source: SSAValue | None = None) -> list[LoadOp]:
     """Return the loads in a grid's body, or only those from one source."""
-    return [
-        op
-        for op in grid.body.walk()
-        if isinstance(op, LoadOp) and (source is None or op.source is source)
-    ]
+    loads = ops_of_class(grid.body, LoadOp)
+    return [load for load in loads if source is None or load.source is source]
 
 
 def is_view(grid: GridOp) -> bool:
@@ -71,7 +69,7 @@ def is_view(grid: GridOp) -> bool:
     return (
         len(sources) <= 1
         and not grid.is_stored
-        and all(isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in grid.body.walk())
+        and all(isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in ops_in(grid.body))
     )
 
 
@@ -81,7 +79,7 @@ def is_cheap_to_inline(grid: GridOp, copies: int) -> bool:
     A single copy replaces the view; several are made only of short views. This avoids exponential
     growth for a chain of views that each load the previous one several times.
     """
-    size = sum(not isinstance(op, arith.ConstantOp) for op in grid.body.block.walk())
+    size = sum(not isinstance(op, arith.ConstantOp) for op in ops_in(grid.body))
     return size - 1 <= (MAX_COPIED if copies > 1 else MAX_MOVED)
 
 
@@ -113,10 +111,10 @@ def is_cheap_again(grid: GridOp) -> bool:
 
 def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
     """Return whether a grid consists of moves, index arithmetic and at most 4 arithmetic ops."""
-    arithmetic = [op for op in grid.body.walk() if isinstance(op, _ARITHMETIC)]
+    arithmetic = ops_of_class(grid.body, *_ARITHMETIC)
     return len(arithmetic) <= 4 and all(
         isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
-        for op in grid.body.walk()
+        for op in ops_in(grid.body)
     )
 
 
@@ -160,13 +158,13 @@ def may_ignore(grid: GridOp, source: SSAValue) -> bool:
     This is the case if an independent condition selects between it and another value.
     """
     depending = {load.result for load in loads_of(grid, source)}
-    for op in grid.body.walk():
+    for op in ops_in(grid.body):
         if not depending.isdisjoint(op.operands):
             if isinstance(op, arith.SelectOp) and op.cond not in depending:
                 return True
             depending.update(op.results)
         elif isinstance(op, scf.IfOp) and any(
-            not depending.isdisjoint(inner.operands) for inner in op.walk()
+            not depending.isdisjoint(inner.operands) for inner in ops_in(op)
         ):
             return True
     return False
@@ -185,7 +183,7 @@ def is_small(fusion: FusionOp) -> bool:
 
 def has_reduction(grid: GridOp) -> bool:
     """Return whether the grid contains a reduction."""
-    return any(isinstance(op, ReduceOp) for op in grid.body.walk())
+    return bool(ops_of_class(grid.body, ReduceOp))
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
@@ -256,7 +254,7 @@ def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
         any(form.depends_on(index) for index in grid.indices)
         and any(form.depends_on(index) for index in reduce.indices)
         and not _is_disjoint(form, grid, reduce)
-        for load in reduce.walk()
+        for load in ops_in(reduce)
         if isinstance(load, LoadOp)
         for form in map(forms.form, load.indices)
     )

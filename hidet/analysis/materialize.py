@@ -21,6 +21,18 @@ BinaryExpression: TypeAlias = tuple[type[Operation], LinearForm, LinearForm]
 """The op that computes a form, and the forms of its operands."""
 
 
+def index_op(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> Operation:
+    """Return a binary op on indices; xDSL's constructors take three times as long."""
+    flags: Mapping[str, Attribute] = _NO_FLAGS if kind in _WRAPPING else {}
+    return kind.create(operands=[lhs, rhs], result_types=[_INDEX], properties=flags)
+
+
+def index_constant(value: int) -> arith.ConstantOp:
+    """Return the constant of an index."""
+    attribute = IntegerAttr(value, _INDEX)
+    return arith.ConstantOp.create(result_types=[_INDEX], properties={"value": attribute})
+
+
 class Materializer:
     """Emits ops for forms, and reuses values that are in scope.
 
@@ -79,11 +91,8 @@ class Materializer:
         op = self._leaf_op(form)
         if op is None:
             op_type, lhs, rhs = self.expression(form, algebra)
-            op = op_type.create(
-                operands=[self.value(lhs, insert, algebra), self.value(rhs, insert, algebra)],
-                result_types=[_INDEX],
-                properties=_NO_FLAGS if op_type in _WRAPPING else {},
-            )
+            operands = [self.value(each, insert, algebra) for each in (lhs, rhs)]
+            op = index_op(op_type, *operands)
         insert(op)
         result = op.results[0]
         self.remember(form, result)
@@ -93,9 +102,7 @@ class Materializer:
     def _leaf_op(form: LinearForm) -> Operation | None:
         """Return an op without operands for a form: a constant or an id."""
         if form.is_number:
-            return arith.ConstantOp.create(
-                result_types=[_INDEX], properties={"value": IntegerAttr(form.constant, _INDEX)}
-            )
+            return index_constant(form.constant)
         atom = form.atom
         if isinstance(atom, IdVariable):
             return atom.op_type(atom.dimension)

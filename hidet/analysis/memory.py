@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
@@ -16,8 +17,9 @@ from hidet.dialects.cuda.instructions import Collective, ShflOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import DynamicSharedOp
-from hidet.dialects.effects import ARITHMETIC_DIALECTS, MachineState, accessed, effects_of
+from hidet.dialects.effects import ARITHMETIC_DIALECTS, accessed, effects_of
 from hidet.dialects.shaped import memref_type
+from hidet.dialects.walking import ops_of_class
 
 READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
 
@@ -29,9 +31,18 @@ class Accesses(NamedTuple):
     writes: tuple[SSAValue, ...] = ()
 
 
+_NO_ACCESS = Accesses()
+
+
 def is_arithmetic(op: Operation) -> bool:
     """Return whether an operation is pure arithmetic."""
-    return op.dialect_name() in ARITHMETIC_DIALECTS or isinstance(op, ScalarOp | FloorModOp)
+    return is_arithmetic_class(type(op))
+
+
+@cache
+def is_arithmetic_class(kind: type[Operation]) -> bool:
+    """Return whether the operations of a class are pure arithmetic."""
+    return kind.dialect_name() in ARITHMETIC_DIALECTS or issubclass(kind, (ScalarOp, FloorModOp))
 
 
 def accesses_of(op: Operation) -> Accesses | None:
@@ -44,13 +55,12 @@ def accesses_of(op: Operation) -> Accesses | None:
     effects = effects_of(op)
     if effects is None:
         return None
-    found: dict[MemoryEffectKind, list[SSAValue]] = {READ: [], WRITE: []}
-    for effect in effects:
-        if effect.kind in found and not isinstance(effect.resource, MachineState):
-            if not isinstance(effect.value, SSAValue):
-                return None
-            found[effect.kind].append(effect.value)
-    return Accesses(tuple(found[READ]), tuple(found[WRITE]))
+    if not effects:
+        return _NO_ACCESS
+    found = accessed(effects, READ), accessed(effects, WRITE)
+    if any(value is None for values in found for value in values):
+        return None
+    return Accesses(*(tuple(filter(None, values)) for values in found))
 
 
 def may_alias(one: SSAValue, other: SSAValue) -> bool:
@@ -138,8 +148,7 @@ def reads_of_expression(op: Operation) -> set[Memory]:
     """Return the memory that an expression loads from; CONVERGENT for a shuffle."""
     if isinstance(op, ShflOp):
         return {MemoryClass.CONVERGENT}
-    loads = (inner for inner in op.walk() if isinstance(inner, memref.LoadOp))
-    return {memory_of(load.memref) for load in loads}
+    return {memory_of(load.memref) for load in ops_of_class(op, memref.LoadOp)}
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """Memory effects of ops per value: the interface that all passes use."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
@@ -127,20 +128,27 @@ ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
 
 def effects_of(op: Operation) -> Collection[EffectInstance] | None:
     """Return the effects of an op, without those of nested ops; None if unknown."""
-    match op:
-        case memref.LoadOp():
-            return (read(op.memref),)
-        case memref.StoreOp():
-            return (write(op.memref),)
-        case AccessingOp():
-            return op.effects
-        # By dialect, since some ops of arith lack traits (remui, extsi).
-        case _ if op.dialect_name() in ARITHMETIC_DIALECTS:
-            return ()
-        case _ if op.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
-            return ()
-        case _:
-            return get_effects(op)
+    return _effects_rule(type(op))(op)
+
+
+_EffectsRule: TypeAlias = Callable[[Any], Collection[EffectInstance] | None]
+
+
+@cache
+def _effects_rule(kind: type[Operation]) -> _EffectsRule:
+    """Return the function that returns the effects of the ops of a class."""
+    if issubclass(kind, memref.LoadOp):
+        return lambda op: (read(op.memref),)
+    if issubclass(kind, memref.StoreOp):
+        return lambda op: (write(op.memref),)
+    if issubclass(kind, AccessingOp):
+        return lambda op: op.effects
+    # By dialect, since some ops of arith lack traits (remui, extsi).
+    if kind.dialect_name() in ARITHMETIC_DIALECTS:
+        return lambda _: ()
+    if kind.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
+        return lambda _: ()
+    return get_effects
 
 
 def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[SSAValue | None]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -10,6 +11,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -21,13 +23,17 @@ from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, S
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
+    BaseAttrAccessor,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
     PropertyDef,
+    VariadicAttrAccessor,
+    VarIRConstruct,
     VarResultDef,
     VerificationContext,
     irdl_attr_definition,
+    irdl_op_definition,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -115,6 +121,46 @@ class FieldsOp(IRDLOperation):
             value = cast("SSAValue | Sequence[SSAValue] | None", getattr(self, name))
             found.append((name, (value,) if isinstance(value, SSAValue) else value or ()))
         return found
+
+
+OpT = TypeVar("OpT", bound=IRDLOperation)
+
+
+def segmented_op_definition(op: type[OpT]) -> type[OpT]:
+    """Define an operation with operand segments, by xDSL's `irdl_op_definition`.
+
+    Its accessors look the segments up instead of decoding their sizes at each access.
+    """
+    defined = irdl_op_definition(op)
+    for name, accessor in list(vars(defined).items()):
+        if isinstance(accessor, BaseAttrAccessor):
+            setattr(defined, name, _OperandSegment(accessor))
+    return defined
+
+
+class _OperandSegment:
+    """An accessor of the operands of a segment."""
+
+    def __init__(self, accessor: BaseAttrAccessor) -> None:
+        assert accessor.construct is VarIRConstruct.OPERAND
+        self._number = accessor.idx
+        self._is_variadic = isinstance(accessor, VariadicAttrAccessor)
+
+    def __get__(
+        self, op: Operation, owner: type[Operation]
+    ) -> SSAValue | Sequence[SSAValue] | None:
+        sizes = cast("DenseArrayBase[IntegerType]", op.properties[_SEGMENTS])
+        start, stop = _segments(sizes.data.data)[self._number]
+        if self._is_variadic:
+            return op.operands[start:stop]
+        return op.operands[start] if start < stop else None
+
+
+@cache
+def _segments(sizes: bytes) -> list[tuple[int, int]]:
+    """Return the start and end of each segment, from the data of the array of sizes."""
+    ends = list(accumulate(size for (size,) in iter_unpack("<i", sizes)))
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def _given(

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import (
     IntAttr,
     NameLoc,
     StringAttr,
+    UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
-from hidet.dialects.walking import parents_of
+from hidet.dialects.walking import ops_in, parents_of
 from hidet.escape import from_ascii, one_line, to_ascii
 
 
@@ -31,6 +32,8 @@ def file_of(location: FileLineColLoc) -> str:
 def lines_of(location: Attribute) -> list[str]:
     """Return the source lines, `file:line`, of a location."""
     match location:
+        case UnknownLoc():
+            return []
         case FileLineColLoc():
             return [f"{one_line(file_of(location))}:{location.line.data}"]
         case NameLoc():
@@ -64,7 +67,7 @@ def source_lines(op: Operation, limit: int) -> list[str]:
     """Return the source lines, `file:line`, of an op, or of its nested ops."""
     lines = dict.fromkeys(lines_of(op.location))
     if not lines:
-        for inner in op.walk():
+        for inner in ops_in(op):
             lines |= dict.fromkeys(lines_of(inner.location))
             if len(lines) >= limit:
                 break

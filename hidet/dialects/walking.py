@@ -1,16 +1,69 @@
-"""Traversal of the IR: parents, and nested blocks."""
+"""Traversal of the IR: parents, nested blocks and nested ops."""
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TypeVar, cast
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, Region
 
 Kind = TypeVar("Kind", bound=Operation)
 
 
-def blocks_in(op: Operation) -> Iterator[Block]:
-    """Yield the blocks of the regions of an op."""
-    return (block for region in op.regions for block in region.blocks)
+def blocks_in(op: Operation) -> Sequence[Block]:
+    """Return the blocks of the regions of an op."""
+    if not op.regions:
+        return ()
+    return [block for region in op.regions for block in region.blocks]
+
+
+def ops_in(
+    root: Operation | Region, *, backwards: bool = False, inner_first: bool = False
+) -> list[Operation]:
+    """Return the ops of a region, or an op and those in its regions, in program order.
+
+    The list is that of xDSL's `walk`, whose nested generators take several times as long.
+
+    Args:
+        root: the op or region.
+        backwards: whether to return them in reverse order.
+        inner_first: whether the ops in the regions of an op precede it.
+    """
+    ops: list[Operation] = []
+    is_postorder = inner_first != backwards
+    if isinstance(root, Region):
+        _collect(root, ops, is_postorder)
+    else:
+        for region in root.regions:
+            _collect(region, ops, is_postorder)
+        ops.insert(len(ops) if is_postorder else 0, root)
+    if backwards:
+        ops.reverse()
+    return ops
+
+
+def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
+    """Append the ops of a region, nested ones included."""
+    block = region.first_block
+    while block is not None:
+        op = block.first_op
+        while op is not None:
+            if not op.regions:
+                ops.append(op)
+            else:
+                if not is_postorder:
+                    ops.append(op)
+                for inner in op.regions:
+                    _collect(inner, ops, is_postorder)
+                if is_postorder:
+                    ops.append(op)
+            op = op.next_op
+        block = block.next_block
+
+
+def ops_of_class(root: Operation | Region, *kinds: type[Kind]) -> list[Kind]:
+    """Return the ops of some classes in a region, or an op and its regions, in program order."""
+    ops = ops_in(root)
+    found = {kind for kind in set(map(type, ops)) if issubclass(kind, kinds)}
+    return cast("list[Kind]", [op for op in ops if type(op) in found])
 
 
 def parents_of(op: Operation) -> Iterator[Operation]:

@@ -11,6 +11,7 @@ from hidet.backend.build import PROGRESS, KernelBuilds
 from hidet.backend.cache import Store
 from hidet.backend.printer import print_kernel
 from hidet.backend.toolchains import Toolchain
+from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.driver.extract import extract_plan
 from hidet.driver.options import CompileOptions
@@ -56,22 +57,24 @@ def compile_program(
         progress=PROGRESS[options.progress],
         time_limit=options.compile_time_limit,
     ) as builds:
-        with kernel_workers(module, options) or nullcontext() as workers:
+        # The garbage of the passes is collected after the pause, while compilers run.
+        with collector_paused():
+            with kernel_workers(module, options) or nullcontext() as workers:
+                with report.stage("passes"):
+                    if workers is not None and not tuner.has_work:
+                        workers.start()  # they are ready when the program is scheduled
+                    lowering.run(with_tuner(passes_of("schedule-pipeline", settings), tuner))
+                is_lowered = workers is not None and lower_kernels(
+                    module, workers, settings, toolchain, builds, report
+                )
             with report.stage("passes"):
-                if workers is not None and not tuner.has_work:
-                    workers.start()  # they are ready when the program is scheduled
-                lowering.run(with_tuner(passes_of("schedule-pipeline", settings), tuner))
-            is_lowered = workers is not None and lower_kernels(
-                module, workers, settings, toolchain, builds, report
-            )
-        with report.stage("passes"):
-            of_kernels = passes_of("lowering-pipeline", settings)
-            (lowering.have_run if is_lowered else lowering.run)(of_kernels)
-            lowering.run(passes_of("host-pipeline", settings))
-        if not is_lowered:
-            build_printed(module, arch, toolchain, builds, report, dump)
-        with report.stage("plan"):
-            plan = extract_plan(module, target=toolchain.target)
+                of_kernels = passes_of("lowering-pipeline", settings)
+                (lowering.have_run if is_lowered else lowering.run)(of_kernels)
+                lowering.run(passes_of("host-pipeline", settings))
+            if not is_lowered:
+                build_printed(module, arch, toolchain, builds, report, dump)
+            with report.stage("plan"):
+                plan = extract_plan(module, target=toolchain.target)
         with report.stage("build"):
             binaries = builds.wait()
     if options.dump_dir is not None:

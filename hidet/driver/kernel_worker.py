@@ -3,6 +3,7 @@
 It does not import torch.
 """
 
+import gc
 from time import perf_counter
 
 from xdsl.parser import Parser
@@ -10,7 +11,6 @@ from xdsl.parser import Parser
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
 from hidet.backend.printer import print_kernel
-from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.dialects.locations import located_text
 from hidet.legality.architecture import check_architecture
@@ -47,22 +47,26 @@ def lower(request: Message) -> Message:
         last = now
 
     options = PassOptions(**request["options"])
-    with collector_paused():
-        module = Parser(CONTEXT, request["kernel"]).parse_module()
-        record("parse")
-        for each in passes_of("lowering-pipeline", options):
-            with blame(each):
-                each.apply(CONTEXT, module)
-            record(each.name)
-        (kernel,) = kernels_of(module)
-        check_architecture(kernel, Arch.parse(options.arch))
-        source = None if 0 in kernel.grid_dims else print_kernel(kernel)
-        kernel.replace_body("")
-        header = located_text(kernel)
-        record("print")
+    module = Parser(CONTEXT, request["kernel"]).parse_module()
+    record("parse")
+    for each in passes_of("lowering-pipeline", options):
+        with blame(each):
+            each.apply(CONTEXT, module)
+        record(each.name)
+    (kernel,) = kernels_of(module)
+    check_architecture(kernel, Arch.parse(options.arch))
+    source = None if 0 in kernel.grid_dims else print_kernel(kernel)
+    kernel.replace_body("")
+    header = located_text(kernel)
+    record("print")
     return {"source": source, "header": header, "times": times}
 
 
+COLLECTED = 1_000_000
+"""The number of new objects from which on garbage is collected, as that of some 60 kernels. A
+worker ends with its program, so nearly all of its garbage need not be collected at all."""
+
 if __name__ == "__main__":
+    gc.set_threshold(COLLECTED)
     lower({"kernel": WARM_UP, "options": {}})
     serve(lower)

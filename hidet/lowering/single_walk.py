@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from hidet.dialects.walking import ops_in
 from hidet.rewriting.locations import LocatedBuilder, location_setter
 
 
@@ -33,7 +34,7 @@ def rewrite_once(
         backwards: whether to walk in reverse order.
         inner_first: whether to visit the ops in the regions of an op before the op.
     """
-    ops = region.walk(reverse=backwards, region_first=inner_first)
+    ops = ops_in(region, backwards=backwards, inner_first=inner_first)
     changed = False
     for op in [op for op in ops if type(op) in patterns]:
         if op.parent is not None:

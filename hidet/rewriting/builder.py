@@ -21,12 +21,14 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
+from hidet.analysis.materialize import index_constant, index_op
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.mapping import TaskMap
@@ -47,7 +49,18 @@ class Bookmark:
 
 
 class KernelBuilder(LocatedBuilder):
-    """Build ops at an insertion point; loops and branches are context managers."""
+    """Build ops at an insertion point; loops and branches are context managers.
+
+    Index constants of a kernel are unique, and at its start.
+    """
+
+    _entry: Block | None = None
+    """The entry block of the kernel, if there is one around the insertion point."""
+    _constants: dict[int, SSAValue] | None = None
+
+    def __init__(self, at: InsertPoint) -> None:
+        super().__init__(at)
+        self._entry = _kernel_entry(at.block)
 
     # Index arithmetic: folds constants and neutral elements.
 
@@ -55,7 +68,17 @@ class KernelBuilder(LocatedBuilder):
         """Return an index as an SSA value."""
         if isinstance(value, SSAValue):
             return value
-        return self.insert(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+        if self._entry is None:
+            return self.insert(index_constant(value)).result
+        if self._constants is None:
+            self._constants = _leading_constants(self._entry, self.insertion_point)
+        known = self._constants.get(value)
+        if known is None:
+            op = index_constant(value)
+            self.handle_operation_insertion(op)
+            known = self._constants[value] = op.result
+            Rewriter.insert_op(op, InsertPoint.at_start(self._entry))
+        return known
 
     def add(self, lhs: Index, rhs: Index) -> Index:
         """Return `lhs + rhs`."""
@@ -86,7 +109,7 @@ class KernelBuilder(LocatedBuilder):
     def _fold(
         self,
         evaluate: Callable[[int, int], int],
-        op: Callable[[SSAValue, SSAValue], Operation],
+        kind: type[Operation],
         lhs: Index,
         rhs: Index,
         *,
@@ -101,7 +124,7 @@ class KernelBuilder(LocatedBuilder):
             return rhs
         if b is not None and b == neutral:
             return lhs
-        return self.insert(op(self.index(lhs), self.index(rhs))).results[0]
+        return self.insert(index_op(kind, self.index(lhs), self.index(rhs))).results[0]
 
     def linearize(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
         """Return the row-major linear index of an element."""
@@ -339,6 +362,27 @@ class KernelBuilder(LocatedBuilder):
             else:
                 self.insert(op)
         return yielded
+
+
+def _kernel_entry(block: Block) -> Block | None:
+    """Return the entry block of the kernel around a block, None outside of kernels."""
+    while (parent := block.parent_op()) is not None and not isinstance(parent, KernelOp):
+        if parent.parent is None:
+            return None
+        block = parent.parent
+    return None if parent is None else block
+
+
+def _leading_constants(block: Block, end: InsertPoint) -> dict[int, SSAValue]:
+    """Return the index constants at the start of a block that precede an insertion point."""
+    found: dict[int, SSAValue] = {}
+    op = block.first_op
+    while op is not end.insert_before and isinstance(op, arith.ConstantOp):
+        value = op.value
+        if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
+            found[value.value.data] = op.results[0]
+        op = op.next_op
+    return found
 
 
 def _number(index: Index) -> int | None:

@@ -8,11 +8,13 @@ from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
+from hidet.dialects.walking import ops_in
+
 
 def located(ops: Iterable[Operation], location: LocationAttr) -> None:
     """Set the location of those ops, nested ones included, that have none."""
     for op in ops:
-        for inner in op.walk():
+        for inner in ops_in(op):
             if isinstance(inner.location, UnknownLoc):
                 inner.location = location
 

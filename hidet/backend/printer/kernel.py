@@ -27,6 +27,7 @@ from hidet.dialects.cuda.marks import (
 )
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.locations import lines_of, source_lines
+from hidet.dialects.walking import ops_in
 from hidet.errors import LegalityError
 from hidet.escape import comment, from_ascii
 
@@ -162,7 +163,7 @@ def _is_collective(kernel: cuda.KernelOp) -> bool:
         op.has_trait(cuda.Collective)
         or isinstance(op, cuda.ActiveMaskOp | cuda.AssertOp)
         or _is_shared(op)
-        for op in kernel.body.walk()
+        for op in ops_in(kernel.body)
     )
 
 

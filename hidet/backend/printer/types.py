@@ -85,10 +85,9 @@ def value_type(value: SSAValue) -> str:
     An `index` is an `int` unless its operation (or its loop) is marked `cuda.long`; as an argument
     of a kernel it has 64 bits.
     """
-    if isinstance(value.type, TensorMapType):
-        return "hidet::TensorMap"
     if not isinstance(value.type, IndexType):
-        return scalar_type(value.type)
+        is_map = isinstance(value.type, TensorMapType)
+        return "hidet::TensorMap" if is_map else scalar_type(value.type)
     owner = value.owner
     if isinstance(owner, Block):
         owner = owner.parent_op()

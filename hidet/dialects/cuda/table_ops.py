@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import prop_def, traits_def
+from xdsl.traits import EffectInstance
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.instructions import Access, Instruction, Operand
@@ -94,10 +95,15 @@ class InstructionOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """The effects of the table, plus a side effect without a result or for collectives."""
-        accesses = list(self._accesses())
-        found = {read(e.memref) for o, e in accesses if o.access is not Access.WRITE}
-        found |= {write(e.memref) for o, e in accesses if o.access is not Access.READ}
-        if self.instruction.orders:
+        found: set[EffectInstance] = set()
+        entry, names = self.instruction, self.ADDRESSES or self.element_fields()
+        for operand, name in zip(entry.operands, names, strict=True):
+            memref = getattr(self, name)
+            if operand.access is not Access.WRITE:
+                found.add(read(memref))
+            if operand.access is not Access.READ:
+                found.add(write(memref))
+        if entry.orders:
             found |= ANY_MEMORY
         is_value = self.results and not self.has_trait(Collective)
         return found if is_value else found | MACHINE

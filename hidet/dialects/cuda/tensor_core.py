@@ -29,10 +29,11 @@ from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Ope
 from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
+from hidet.dialects.fields import segmented_op_definition
 from hidet.dialects.shaped import memref_type
 
 
-@irdl_op_definition
+@segmented_op_definition
 class MmaSyncOp(InstructionOp):
     """`cuda.mma_sync "m16n8k16_f16_f32" %a[%i], %b[%j], %c[%k]`: C += A * B, by a warp.
 
@@ -62,7 +63,7 @@ class MmaSyncOp(InstructionOp):
     traits = traits_def(WarpCollective())
 
 
-@irdl_op_definition
+@segmented_op_definition
 class LdmatrixOp(InstructionOp):
     """`cuda.ldmatrix %s[%i, %j] to %r[%k] count 4 trans`: loads 8x8 matrices into fragments.
 
@@ -127,7 +128,7 @@ FENCE_OPERAND = Instruction(
 """Not an instruction: keeps the compiler from moving accumulator reads before the wait."""
 
 
-@irdl_op_definition
+@segmented_op_definition
 class MatrixDescriptorOp(InstructionOp):
     """`cuda.matrix_descriptor %s[%i, %j] leading 16 stride 1024 swizzle 128`: a descriptor.
 
@@ -174,7 +175,7 @@ class MatrixDescriptorOp(InstructionOp):
                 )
 
 
-@irdl_op_definition
+@segmented_op_definition
 class WgmmaOp(InstructionOp):
     """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: asynchronous D = A * B + D.
 
@@ -213,7 +214,7 @@ class WgmmaOp(InstructionOp):
         return super().effects | set(map(read, matrices))
 
 
-@irdl_op_definition
+@segmented_op_definition
 class WgmmaRsOp(InstructionOp):
     """`cuda.wgmma_rs "m64n128k16_f16_f32" %a[%i], %b, %d[%j] accumulate %p`: A is in registers.
 
@@ -274,7 +275,7 @@ class WgmmaWaitOp(GroupWaitOp):
             )
 
 
-@irdl_op_definition
+@segmented_op_definition
 class WgmmaFenceOperandOp(InstructionOp):
     """`cuda.wgmma_fence_operand %d[%i] count 64`: a compiler fence for registers.
 

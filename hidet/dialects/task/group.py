@@ -14,7 +14,7 @@ from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.syntax import IndexedRegion
-from hidet.dialects.walking import parent_of_type
+from hidet.dialects.walking import ops_in, parent_of_type
 
 BARRIERS = 16
 """The named barriers of a block; number 0 is that of the whole block (PTX ISA, barrier)."""
@@ -86,7 +86,7 @@ class GroupOp(FieldsOp):
             raise VerifyException(f"a group has one of the barriers 1 to {BARRIERS - 1}")
         if [argument.type for argument in self.body.block.args] != [IndexType()]:
             raise VerifyException("the body of task.group has one argument, the worker")
-        if any(op.has_trait(BlockBarrier) for op in self.body.walk()):
+        if any(op.has_trait(BlockBarrier) for op in ops_in(self.body)):
             raise VerifyException(
                 "cuda.sync_threads in a task.group: other threads do not reach it"
             )

@@ -18,6 +18,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import size_of
+from hidet.dialects.walking import ops_in
 from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
@@ -35,7 +36,7 @@ class Reads:
     def sources(self, op: Operation) -> list[SSAValue]:
         """Return the values that an op reads, through views."""
         sources: dict[SSAValue, None] = {}
-        for inner in op.walk():
+        for inner in ops_in(op):
             for value in inner.operands:
                 owner = value.owner
                 if isinstance(owner, Block):
@@ -234,7 +235,7 @@ class Fuser:
         """Return the values of the function that an op reads."""
         return [
             value
-            for inner in op.walk()
+            for inner in ops_in(op)
             for value in inner.operands
             if value.owner is self.block
             or (isinstance(value.owner, Operation) and value.owner.parent is self.block)

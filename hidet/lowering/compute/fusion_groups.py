@@ -32,6 +32,7 @@ from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import shape_of, size_of
+from hidet.dialects.walking import ops_in
 from hidet.rewriting.inlining import inline_into_loads
 
 MIN_CHECKS = 1 << 16
@@ -228,7 +229,7 @@ def _repeats_checks(grid: GridOp, group: Group) -> bool:
 
     Row grids do not: a check that is uniform along a row is done once.
     """
-    if not any(isinstance(op, FaultCheckOp) for member in group.ops for op in member.walk()):
+    if not any(isinstance(op, FaultCheckOp) for member in group.ops for op in ops_in(member)):
         return False
     if rows_of_grid(grid) is not None:
         return False
@@ -292,7 +293,7 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
 
 
 def _size(grid: GridOp) -> int:
-    return sum(1 for _ in grid.walk())
+    return sum(1 for _ in ops_in(grid))
 
 
 def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, bool]]:

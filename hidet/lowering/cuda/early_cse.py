@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -51,6 +52,9 @@ class _Writes:
     anything: bool
 
 
+_NOTHING = _Writes(frozenset(), anything=False)
+
+
 class _Memory:
     """Versions of memory: while the version of a memref is unchanged, so are its elements."""
 
@@ -70,6 +74,12 @@ class _Memory:
             for root, count in self._of_root.items()
             if any(may_alias(root, each) for each in memory)
         )
+
+
+@cache
+def _is_kept(kind: type[Operation]) -> bool:
+    """Return whether equal ops of a class are never merged."""
+    return kind.has_trait(IsTerminator) or kind.has_trait(MemoryAllocEffect)
 
 
 class _Merger:
@@ -119,7 +129,7 @@ class _Merger:
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return the key under which equal ops are merged; None if an op must be kept."""
-        if not op.results or op.has_trait(IsTerminator) or op.has_trait(MemoryAllocEffect):
+        if not op.results or _is_kept(type(op)):
             return None
         version = 0
         is_repeatable = is_arithmetic(op) or isinstance(op, FaultCheckOp)
@@ -142,6 +152,8 @@ class _Merger:
         known = self._written.get(op)
         if known is not None:
             return known
+        if is_arithmetic(op):
+            return _NOTHING
         accesses = accesses_of(op)
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
         anything = accesses is None

@@ -13,6 +13,7 @@ from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.fields import Element, FieldsOp
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
+from hidet.dialects.walking import ops_in
 from hidet.errors import LegalityError
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -40,7 +41,7 @@ class FlattenMemrefsPass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Flatten the arguments of one kernel."""
         # Uses are not in program order.
-        place = {op: number for number, op in enumerate(kernel.body.walk())}
+        place = {op: number for number, op in enumerate(ops_in(kernel.body))}
         for argument in list(kernel.arguments):
             if not isinstance(argument.type, MemRefType) or _is_flat(memref_type(argument)):
                 continue

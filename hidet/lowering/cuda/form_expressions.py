@@ -13,7 +13,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, is_variable
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, FORMED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.walking import blocks_in, ops_in
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
 from hidet.rewriting.dead_code import drop_dead_code
@@ -75,7 +75,7 @@ def forward_single_stores(kernel: KernelOp) -> None:
 
     Loads before the store would be uninitialized, so all loads come after it.
     """
-    for op in tuple(kernel.body.walk()):
+    for op in ops_in(kernel.body):
         if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
             _forward(op)
 
@@ -110,7 +110,7 @@ class Rematerializer:
     def __init__(self, kernel: KernelOp) -> None:
         self._groups: list[list[Operation]] = []
         self._originals: dict[SSAValue, SSAValue] = {}
-        for op in tuple(kernel.body.walk()):
+        for op in ops_in(kernel.body):
             if _is_cheap(op) and not op.results[0].has_one_use():
                 group = _copy_for_each_use(op)
                 self._groups.append(group)
@@ -165,7 +165,7 @@ def _is_cheap(op: Operation) -> bool:
 
 def clear_marks(kernel: cuda.KernelOp) -> None:
     """Remove the marks of an earlier run of `form-expressions`."""
-    for op in kernel.body.walk():
+    for op in ops_in(kernel.body):
         for mark in (UPDATE, DECLARES, DEFERRED):
             op.attributes.pop(mark, None)
 
@@ -173,7 +173,7 @@ def clear_marks(kernel: cuda.KernelOp) -> None:
 def gather_ids(kernel: cuda.KernelOp) -> None:
     """Keep one op per thread and block id, at the top of the kernel."""
     first: dict[tuple[str, cuda.Dimension], cuda.IdOp] = {}
-    for op in list(kernel.body.walk()):
+    for op in ops_in(kernel.body):
         if not isinstance(op, cuda.IdOp):
             continue
         kept = first.setdefault((op.name, op.dimension.data), op)
@@ -189,7 +189,7 @@ def gather_ids(kernel: cuda.KernelOp) -> None:
 def declare_variables(kernel: cuda.KernelOp) -> None:
     """Mark the stores that declare variables: the first use of a variable, in its block."""
     unused: dict[SSAValue, memref.AllocaOp] = {}
-    for op in kernel.body.walk():
+    for op in ops_in(kernel.body):
         if isinstance(op, memref.AllocaOp) and cuda.is_variable(op.memref):
             unused[op.memref] = op
         for operand in op.operands:

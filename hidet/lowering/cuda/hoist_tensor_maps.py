@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.cuda.marks import MAP
 from hidet.dialects.locations import source_line
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.errors import LegalityError
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -53,10 +54,10 @@ def _hoist_maps(kernel: KernelOp) -> list[int]:
     Raises:
         LegalityError: a map is made of something other than an argument.
     """
-    names = {value.name_hint for op in kernel.walk() for value in _values_of(op)}
+    names = {value.name_hint for op in ops_in(kernel) for value in _values_of(op)}
     hoisted: dict[object, BlockArgument] = {}
     sources: list[int] = []
-    for op in [op for op in kernel.body.walk() if isinstance(op, TensorMapOp)]:
+    for op in ops_of_class(kernel.body, TensorMapOp):
         buffer = op.buffer
         if not isinstance(buffer, BlockArgument) or buffer.block is not kernel.body.block:
             raise LegalityError(

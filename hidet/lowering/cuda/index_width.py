@@ -10,6 +10,7 @@ from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import LONG
+from hidet.dialects.walking import ops_in
 from hidet.rewriting.kernel_pass import KernelPass
 
 INT = Range(-(1 << 31), (1 << 31) - 1)
@@ -33,7 +34,7 @@ class IndexWidthPass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Mark the index computations of one kernel that need 64 bits."""
         forms = IndexForms(kernel)
-        for op in kernel.body.walk():
+        for op in ops_in(kernel.body):
             op.attributes.pop(LONG, None)
             if _is_long(op, forms):
                 op.attributes[LONG] = UnitAttr()

@@ -15,6 +15,7 @@ from hidet.dialects import cuda
 from hidet.dialects.cuda.marks import AWAITED, CONSTANT, OVERLAPS
 from hidet.dialects.effects import accessed, effects_of
 from hidet.dialects.shaped import is_memref
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.pass_options import PassOptions
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -84,13 +85,13 @@ class InsertWaitsPass(KernelPass):
 
 def _waits(kernel: cuda.KernelOp) -> bool:
     """Return whether a kernel waits for preceding launches (griddepcontrol.wait)."""
-    return any(isinstance(op, cuda.GridDependencyWaitOp) for op in kernel.body.walk())
+    return bool(ops_of_class(kernel.body, cuda.GridDependencyWaitOp))
 
 
 def _insert_wait(kernel: cuda.KernelOp, constants: Collection[SSAValue], *, releases: bool) -> None:
     """Wait before the first access to memory that others write; then release the next kernel."""
     block = kernel.body.block
-    ops = (op for op in block.ops if not all(_may_precede(each, constants) for each in op.walk()))
+    ops = (op for op in block.ops if not all(_may_precede(each, constants) for each in ops_in(op)))
     first = next(ops, None)
     at = InsertPoint.at_end(block) if first is None else InsertPoint.before(first)
     builder = KernelBuilder.like(kernel, at)
@@ -127,7 +128,7 @@ def _is_own(value: SSAValue | None, constants: Collection[SSAValue]) -> bool:
 
 def _read_by(kernel: cuda.KernelOp) -> Iterator[SSAValue]:
     """Yield the memrefs that a kernel may read."""
-    for op in kernel.body.walk():
+    for op in ops_in(kernel.body):
         effects = effects_of(op)
         found = op.operands if effects is None else accessed(effects, MemoryEffectKind.READ)
         yield from (root_of(value) for value in found if value is not None)

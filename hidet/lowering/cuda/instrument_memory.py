@@ -19,6 +19,7 @@ from hidet.dialects.cuda.marks import INSTRUMENTED, ON_CPU
 from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, known_map_of
+from hidet.dialects.walking import ops_in
 from hidet.legality.workers import without_thread_index
 from hidet.lowering.task.groups import thread_index
 from hidet.rewriting.builder import KernelBuilder
@@ -58,7 +59,7 @@ class InstrumentMemoryPass(KernelPass):
             return  # a host function, not run by fibers
         if self.owners and not _workers_are_threads(kernel):
             return
-        for inner in list(kernel.body.walk()):
+        for inner in ops_in(kernel.body):
             if self.owners:
                 _check_owner(inner)
             else:
@@ -198,7 +199,7 @@ def _workers_are_threads(kernel: cuda.KernelOp) -> bool:
     if cuda.DYNAMIC in kernel.block_dims:
         return False
     forms = IndexForms(kernel)
-    for op in kernel.body.walk():
+    for op in ops_in(kernel.body):
         if not isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp):
             continue
         limits = forms.range(op.worker, op.parent)

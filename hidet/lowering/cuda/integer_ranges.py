@@ -11,6 +11,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
 from hidet.dialects.cuda import FloorModOp, KernelOp
 from hidet.dialects.cuda.marks import SAFE
+from hidet.dialects.walking import ops_in
 from hidet.rewriting.builder import integer_type
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -38,7 +39,7 @@ class IntegerRangesPass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Annotate the integer ops of one kernel."""
         ranges = IntegerRanges(IndexForms(kernel))
-        for op in list(kernel.body.walk()):
+        for op in ops_in(kernel.body):
             if isinstance(op, arith.FloorDivSIOp | FloorModOp):
                 _cheaper_division(op, ranges)
             elif isinstance(op, _DIVISIONS):

@@ -16,6 +16,7 @@ from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
 from hidet.dialects.cuda import KernelOp, Space, leaves_loop, space_of
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.walking import ops_in
 from hidet.lowering.cuda.vector_accesses import VectorLoop
 from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.builder import KernelBuilder
@@ -96,7 +97,7 @@ class _Fission:
             and not leaves_loop(loop)
             and all(shape_of(op.memref) == () and _is_variable(op) for op in totals)
             and all(_is_nest(nest, varying) for nest in nests)
-            and all(any(_is_store_to(op, totals) for op in nest.walk()) for nest in nests)
+            and all(any(_is_store_to(op, totals) for op in ops_in(nest)) for nest in nests)
             and found._is_independent()
         )
         return found if is_possible else None
@@ -105,7 +106,7 @@ class _Fission:
         """Return whether parts share only variables, and are free of other dependences."""
         variables = {op.memref for op in self.totals}
         part_of = {
-            each: n for n, part in enumerate(self.parts) for op in part for each in op.walk()
+            each: n for n, part in enumerate(self.parts) for op in part for each in ops_in(op)
         }
         touched: list[tuple[int, SSAValue, bool]] = []
         for op, number in part_of.items():
@@ -164,7 +165,7 @@ class _Fission:
         with builder.loop_like(self.loop, values, attributes=self.loop.attributes) as variable:
             copies = [builder.insert(op.clone(values)) for op in (*self.own, *ops)]
         arrays = {values[total.memref] for total in self.totals}
-        for op in [each for copy in copies for each in copy.walk()]:
+        for op in [each for copy in copies for each in ops_in(copy)]:
             if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref in arrays:
                 _index(op, variable)
 
@@ -190,7 +191,7 @@ def _is_nest(loop: scf.ForOp, varying: AbstractSet[Operation | Block]) -> bool:
     inner = _loop_in(loop)
     if inner is None:
         return not any(
-            isinstance(op, scf.ForOp | scf.WhileOp) and op is not loop for op in loop.walk()
+            isinstance(op, scf.ForOp | scf.WhileOp) and op is not loop for op in ops_in(loop)
         )
     others = [op for op in _without_end(loop.body.block) if op is not inner]
     return all(is_arithmetic(op) and op not in varying for op in others) and _is_nest(

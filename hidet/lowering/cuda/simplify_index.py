@@ -26,7 +26,7 @@ from hidet.dialects.cuda import (
     ThreadIdOp,
     leaves_loop,
 )
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
@@ -197,6 +197,8 @@ class _Simplifier:
 
         No region means that the values are the results.
         """
+        if not op.regions:
+            return None
         if isinstance(op, scf.IfOp) and (known := known_condition(op.cond)) is not None:
             return op.true_region if known else op.false_region, []
         if isinstance(op, scf.ForOp):
@@ -265,6 +267,8 @@ def hoist_checks(op: Operation) -> None:
     The index of the lookup is then loop-invariant, so `vectorize` can load vectors. The loop must
     have an iteration; checks in branches stay. Only read-only kernel arguments are loaded.
     """
+    if not ops_of_class(op, FaultCheckOp):
+        return
     for loop in _loops(op):
         if _is_run(loop):
             needed = _needed_by_checks(loop.body.block)
@@ -273,8 +277,8 @@ def hoist_checks(op: Operation) -> None:
 
 def _loops(op: Operation) -> Iterator[scf.ForOp]:
     """Yield the loops in an op, inner ones first."""
-    ops = list(op.walk(region_first=True))
-    return (each for each in ops if isinstance(each, scf.ForOp) and each is not op)
+    ops = ops_in(op, inner_first=True)
+    return (each for each in ops if type(each) is scf.ForOp and each is not op)
 
 
 def _hoist(

@@ -15,6 +15,7 @@ from hidet.analysis.conditions import predicate_of
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.dialects.walking import ops_in
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.locations import located
@@ -41,7 +42,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
     otherwise: list[scf.ForOp] = []
     if branch.false_region.blocks or _does_more_than(loop, branch):
         copied = loop.clone()
-        copies = dict(zip(loop.walk(), copied.walk(), strict=True))
+        copies = dict(zip(ops_in(loop), ops_in(copied), strict=True))
         copied_branch = copies[branch]
         assert isinstance(copied_branch, scf.IfOp)
         inline_region(copied_branch, copied_branch.false_region)

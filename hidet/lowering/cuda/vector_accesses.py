@@ -16,6 +16,7 @@ from hidet.arch.instructions import CP_ASYNC
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import element_of, memref_type
+from hidet.dialects.walking import ops_in, ops_of_class
 
 COUNTS = (2, 4, 8, 16)
 """The trip counts of loops that can be vectorized."""
@@ -79,7 +80,7 @@ class VectorLoop:
             self._access(op) is not None
             for branch in self.loop.body.block.ops
             if isinstance(branch, scf.IfOp)
-            for op in branch.walk()
+            for op in ops_in(branch)
         )
 
     @property
@@ -88,7 +89,7 @@ class VectorLoop:
 
         Its only load may be guarded.
         """
-        ops = [op for op in self.loop.body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]
+        ops = ops_of_class(self.loop.body, memref.LoadOp, memref.StoreOp)
         accesses = [access for op in ops if (access := self._access(op)) is not None]
         if len(ops) != 2 or len(accesses) != 2:
             return False
@@ -102,7 +103,7 @@ class VectorLoop:
 
         They are unconditional, and nothing else in the loop may alias them in a conflicting way.
         """
-        touched = {op: accesses_of(op) for op in self.loop.body.walk()}
+        touched = {op: accesses_of(op) for op in ops_in(self.loop.body)}
         if None in touched.values():
             return []
         found = [self._access(op) for op in self.loop.body.block.ops]
@@ -131,7 +132,7 @@ class VectorLoop:
         load, store = accesses
         if not isinstance(load.op, memref.LoadOp) or not isinstance(store.op, memref.StoreOp):
             return None
-        rest = [accesses_of(op) for op in self.loop.body.walk() if op not in (load.op, store.op)]
+        rest = [accesses_of(op) for op in ops_in(self.loop.body) if op not in (load.op, store.op)]
         only_copies = all(touched is not None and not any(touched) for touched in rest)
         return (load, store) if only_copies and store.op.value is load.op.res else None
 

@@ -21,7 +21,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
 from hidet.lowering.cuda.unswitch import ConditionHoister, unswitch
 from hidet.lowering.cuda.vector_accesses import Address, VectorAccess, VectorLoop
 from hidet.rewriting.builder import KernelBuilder
@@ -78,7 +78,7 @@ class VectorizePass(KernelPass):
                     pending += [(side, budget - 1) for side in sides]
                     continue
             _Rewrite(vectors, valid).run()
-        for op in kernel.body.walk():
+        for op in ops_in(kernel.body):
             if isinstance(op, InstructionOp):
                 for array, size in op.alignments:
                     _align(array, size)
@@ -234,7 +234,7 @@ def copy_elements(vectors: VectorLoop) -> bool:
     A loop that copies a vector is left alone.
     """
     loop = vectors.loop
-    match [op for op in loop.body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp)]:
+    match ops_of_class(loop.body, memref.LoadOp, memref.StoreOp):
         case [memref.LoadOp() as load, memref.StoreOp() as store]:
             pass
         case _:
@@ -264,7 +264,7 @@ def copy_elements(vectors: VectorLoop) -> bool:
 def _branches(loop: scf.ForOp) -> list[scf.IfOp]:
     """Return the branches, outermost first, through which a loop stores a load or else zero."""
     stores = [op for op in loop.body.block.ops if isinstance(op, memref.StoreOp)]
-    others = [op for op in loop.body.walk() if op not in stores and not is_arithmetic(op)]
+    others = [op for op in ops_in(loop.body) if op not in stores and not is_arithmetic(op)]
     loads = [op for op in others if isinstance(op, memref.LoadOp)]
     if len(stores) != 1 or len(loads) != 1:
         return []

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import KernelOp, LaunchOp, TensorMapOp, TensorMapType
 from hidet.dialects.cuda.marks import LAUNCH_ARGUMENTS, MAP
+from hidet.dialects.walking import ops_in
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class PassTensorMapsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on all launches of a module."""
         kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(op)}
-        for each in list(op.walk()):
+        for each in ops_in(op):
             if isinstance(each, LaunchOp) and each.kernel.string_value() in kernels:
                 _pass_maps(each, kernels[each.kernel.string_value()])
         for kernel in kernels.values():

@@ -33,6 +33,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import Space, WgmmaWaitOp, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp
+from hidet.dialects.walking import ops_in
 from hidet.lowering.task.lower_wgmma import fence_accumulator
 from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -89,7 +90,7 @@ class ChainedMatmuls:
         if not all(op in loop.offsets for op in ops[: at - 1]):
             return None
         needed = {second.accumulator, second.lhs}
-        touched = [{v for each in op.walk() for v in each.operands} for op in ops]
+        touched = [{v for each in ops_in(op) for v in each.operands} for op in ops]
         late = next((n for n in range(at + 1, end) if needed & touched[n]), end)
         trips = IndexForms().trip_count(loop.op) or 0
         if trips == FEW_TRIPS:

@@ -15,6 +15,7 @@ from hidet.dialects.cuda import (
     ThreadIdOp,
 )
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
+from hidet.dialects.walking import ops_in
 from hidet.errors import ScheduleError
 from hidet.rewriting.builder import Index, KernelBuilder
 
@@ -51,7 +52,7 @@ def _barrier_of(group: GroupOp) -> int:
     """
     if group.barrier is None:
         taken: set[int] = set()
-        for op in kernel_of(group).walk():
+        for op in ops_in(kernel_of(group)):
             if isinstance(op, GroupOp) and op.barrier is not None:
                 if op.threads == group.threads:
                     group.barrier = op.barrier

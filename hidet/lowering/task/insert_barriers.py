@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.analysis.memory import root_of
+from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
@@ -20,6 +20,7 @@ from hidet.dialects.effects import reads_of, writes_of
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.groups import insert_barrier, workers_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -50,9 +51,10 @@ class Accesses:
 def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that an op, nested ops included, reads and writes."""
     found = Accesses()
-    for inner in op.walk():
-        found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
-        found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
+    for inner in ops_in(op):
+        if not is_arithmetic(inner):
+            found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
+            found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
     return found
 
 
@@ -213,7 +215,7 @@ class _Barriers:
     def is_collective(self, op: Operation) -> bool:
         """Return whether a loop or branch holds collective ops and is executed uniformly."""
         return (
-            any(isinstance(inner, _COLLECTIVE) for inner in op.walk())
+            bool(ops_of_class(op, *_COLLECTIVE))
             and self.divergence.of_flow(op) is Divergence.NOWHERE
         )
 
@@ -256,6 +258,6 @@ class InsertBarriersPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Insert barriers into one kernel."""
-        has_verbs = any(isinstance(inner, _VERBS) for inner in kernel.walk())
+        has_verbs = bool(ops_of_class(kernel, *_VERBS))
         if has_verbs or EXPLICIT not in kernel.attributes:
             _Barriers(kernel).order(kernel.body.block, Pending())

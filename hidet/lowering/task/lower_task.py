@@ -22,6 +22,7 @@ from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, 
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.layout import SharedLayoutAttr, map_of
 from hidet.dialects.task.marks import ASYNC
+from hidet.dialects.walking import ops_in
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
@@ -158,7 +159,7 @@ class LowerForeach(RewritePattern):
 def _uses_tiles(op: ForeachOp) -> bool:
     return any(
         is_memref(operand.type) and space_of(operand.type) is Space.REGISTER
-        for each in op.body.walk()
+        for each in ops_in(op.body)
         for operand in each.operands
     )
 

@@ -19,6 +19,7 @@ from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.shaped import bytes_of, memref_type, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout
+from hidet.dialects.walking import ops_in
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.config import BLOCKED, STRIPED, VECTOR, choices_of
@@ -163,7 +164,7 @@ class MapRows(RewritePattern):
             return
         row, *others = op.indices
         owners = TaskMapAttr(op.tasks.project(range(1, 1 + len(others))))
-        for access in op.body.walk():
+        for access in ops_in(op.body):
             if isinstance(access, memref.LoadOp) and [*access.indices] == [row]:
                 _set_layout(rewriter, access.memref, owners)
 

@@ -16,7 +16,7 @@ from hidet.dialects import cuda
 from hidet.dialects.constants import known_index
 from hidet.dialects.fields import Element
 from hidet.dialects.task.layout import shared_layout_of
-from hidet.dialects.walking import parents_of
+from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.lowering.task.matmul_loops import cluster_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -45,7 +45,7 @@ class _Multicast:
     def of(kernel: cuda.KernelOp) -> _Multicast | None:
         """Return the rewriting of a kernel, None if there is nothing to share."""
         blocks = cluster_of(kernel)
-        loads = [op for op in kernel.body.walk() if isinstance(op, cuda.TmaLoadOp)]
+        loads = ops_of_class(kernel.body, cuda.TmaLoadOp)
         places = {op.parent for op in loads}
         if blocks == 1 or len(places) != 1:
             return None
@@ -53,7 +53,7 @@ class _Multicast:
         assert place is not None
         empty = {op.barrier for op in place.ops if isinstance(op, cuda.MbarrierWaitOp)}
         shared = [op for op in loads if _can_be_shared(op, blocks)]
-        inits = [op for op in kernel.body.walk() if isinstance(op, cuda.MbarrierInitOp)]
+        inits = ops_of_class(kernel.body, cuda.MbarrierInitOp)
         loops = [op for op in parents_of(loads[0]) if isinstance(op, scf.ForOp)]
         bounds = [bound for loop in loops for bound in (loop.lb, loop.ub, loop.step)]
         is_known = all(known_index(op.number) is not None for op in inits)
@@ -65,7 +65,7 @@ class _Multicast:
         """Launch clusters, split common loads among their blocks, and synchronize them."""
         kernel = self.kernel
         kernel.cluster = (self.blocks, 1, 1)
-        ops = list(kernel.body.walk())
+        ops = ops_in(kernel.body)
         for op in ops:
             if isinstance(op, cuda.MbarrierInitOp) and op.barrier in self.empty:
                 builder = KernelBuilder(InsertPoint.before(op))

@@ -21,6 +21,7 @@ from hidet.dialects.cuda.marks import MIN_BLOCKS, UNROLL
 from hidet.dialects.fields import Element
 from hidet.dialects.task import GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.chained_matmuls import ChainedMatmuls
 from hidet.lowering.task.lower_wgmma import fence_accumulator, wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop, cluster_of, ring_of, stages_of
@@ -351,7 +352,7 @@ def _captured(op: Operation) -> set[SSAValue]:
     """Return the values defined outside of an op that the op and its regions use."""
     inside: set[SSAValue] = set()
     used: set[SSAValue] = set()
-    for each in op.walk():
+    for each in ops_in(op):
         used.update(each.operands)
         inside.update(each.results)
         inside.update(arg for region in each.regions for b in region.blocks for arg in b.args)
@@ -360,11 +361,11 @@ def _captured(op: Operation) -> set[SSAValue]:
 
 def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None:
     """Return the rewriting of a kernel, None if it does not match."""
-    loops = [MatmulLoop(op) for op in kernel.body.walk() if isinstance(op, scf.ForOp)]
+    loops = [MatmulLoop(op) for op in ops_in(kernel.body) if isinstance(op, scf.ForOp)]
     loops = [loop for loop in loops if loop.feeds_matmuls]
-    ids = [op for op in kernel.body.walk() if isinstance(op, cuda.ThreadIdOp)]
+    ids = ops_of_class(kernel.body, cuda.ThreadIdOp)
     meets = any(
-        isinstance(op, GroupOp) or op.has_trait(cuda.BlockBarrier) for op in kernel.body.walk()
+        isinstance(op, GroupOp) or op.has_trait(cuda.BlockBarrier) for op in ops_in(kernel.body)
     )
     if len(loops) != 1 or len(ids) != 1 or meets or stages_of(kernel) == 1:
         return None

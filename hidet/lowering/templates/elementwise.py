@@ -12,6 +12,7 @@ from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
 from hidet.dialects.compute.ops import terminator_of
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
+from hidet.dialects.walking import ops_of_class
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
@@ -53,7 +54,7 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         rows = [[extent for extent in shape_of(each) if extent > 1] for each in fusion.results_]
         vector = min([vector, *(row[-1] for row in rows if row and vector % row[-1] == 0)])
         threads = 256 if size >= 256 * arch.processors else 128
-        if any(isinstance(op, ReduceOp) for op in fusion.body.walk()):
+        if bool(ops_of_class(fusion.body, ReduceOp)):
             vector = min(vector, *map(_run_of, terminator_of(fusion.body).operands))
             # Enough threads, in uniform blocks.
             few = 128 * arch.processors

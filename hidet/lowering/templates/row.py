@@ -13,6 +13,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import size_of
+from hidet.dialects.walking import ops_in
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import repeat, script, spatial, task
@@ -228,7 +229,7 @@ class _RowKernel:
     def _loads_rows(self, grid: GridOp) -> bool:
         """Return whether a grid reads row values, and is computed once per row."""
         return any(
-            isinstance(op, LoadOp) and op.source in self.row_values for op in grid.body.walk()
+            isinstance(op, LoadOp) and op.source in self.row_values for op in ops_in(grid.body)
         )
 
     def _is_worth_keeping(self, grid: GridOp) -> bool:

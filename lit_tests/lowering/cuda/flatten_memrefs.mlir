@@ -7,9 +7,9 @@ cuda.kernel @copy(%x : memref<8x1x16x32xf32>, %y : memref<4096xf32>) grid(8) blo
   %c0 = arith.constant 0 : index
   %i = cuda.block_id x
   %j = cuda.thread_id x
-  // CHECK:      %[[C512:.*]] = arith.constant 512 : index
-  // CHECK-NEXT: %[[A:.*]] = arith.muli %i, %[[C512]] : index
-  // CHECK-NEXT: %[[C32:.*]] = arith.constant 32 : index
+  // CHECK-DAG:  %[[C512:.*]] = arith.constant 512 : index
+  // CHECK-DAG:  %[[C32:.*]] = arith.constant 32 : index
+  // CHECK:      %[[A:.*]] = arith.muli %i, %[[C512]] : index
   // CHECK-NEXT: %[[B:.*]] = arith.muli %j, %[[C32]] : index
   // CHECK-NEXT: %[[C:.*]] = arith.addi %[[A]], %[[B]] : index
   // CHECK-NEXT: %[[D:.*]] = arith.addi %[[C]], %i : index
@@ -28,10 +28,10 @@ cuda.kernel @copy(%x : memref<8x1x16x32xf32>, %y : memref<4096xf32>) grid(8) blo
 cuda.kernel @constants(%x : memref<8x16xf32>, %out : memref<f32>) grid(1) block(1) {
   %c2 = arith.constant 2 : index
   %c3 = arith.constant 3 : index
-  // CHECK:      %[[PLACE:.*]] = arith.constant 35 : index
-  // CHECK-NEXT: memref.load %x[%[[PLACE]]] : memref<128xf32>
+  // CHECK-DAG:  %[[PLACE:.*]] = arith.constant 35 : index
+  // CHECK-DAG:  %[[ZERO:.*]] = arith.constant 0 : index
+  // CHECK:      memref.load %x[%[[PLACE]]] : memref<128xf32>
   %v = memref.load %x[%c2, %c3] : memref<8x16xf32>
-  // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
   // CHECK-NEXT: memref.store %v, %out[%[[ZERO]]] : memref<1xf32>
   memref.store %v, %out[] : memref<f32>
 }
@@ -44,12 +44,12 @@ cuda.kernel @constants(%x : memref<8x16xf32>, %out : memref<f32>) grid(1) block(
 cuda.kernel @strided(%x : memref<8x16xf32, strided<[32, 2], offset: 3>>) grid(8) block(16) {
   %i = cuda.block_id x
   %j = cuda.thread_id x
-  // CHECK:      %[[OUTER:.*]] = arith.constant 32 : index
-  // CHECK-NEXT: %[[A:.*]] = arith.muli %i, %[[OUTER]] : index
-  // CHECK-NEXT: %[[INNER:.*]] = arith.constant 2 : index
+  // CHECK-DAG:  %[[OUTER:.*]] = arith.constant 32 : index
+  // CHECK-DAG:  %[[INNER:.*]] = arith.constant 2 : index
+  // CHECK-DAG:  %[[OFFSET:.*]] = arith.constant 3 : index
+  // CHECK:      %[[A:.*]] = arith.muli %i, %[[OUTER]] : index
   // CHECK-NEXT: %[[B:.*]] = arith.muli %j, %[[INNER]] : index
   // CHECK-NEXT: %[[C:.*]] = arith.addi %[[A]], %[[B]] : index
-  // CHECK-NEXT: %[[OFFSET:.*]] = arith.constant 3 : index
   // CHECK-NEXT: %[[D:.*]] = arith.addi %[[C]], %[[OFFSET]] : index
   // CHECK-NEXT: memref.load %x[%[[D]]] : memref<258xf32>
   %v = memref.load %x[%i, %j] : memref<8x16xf32, strided<[32, 2], offset: 3>>

@@ -14,11 +14,11 @@
 // CHECK:         %variable = memref.alloca() : memref<f32, #cuda.space<local>>
 // CHECK-NOT:     cuda.track
 // CHECK:         cuda.check_bounds "x"[%i, %j] in [8, 16] width 1
-// CHECK-NEXT:    %0 = memref.load %x[%i, %j]
-// CHECK-NEXT:    memref.store %0, %variable[]
+// CHECK-NEXT:    %[[V:.*]] = memref.load %x[%i, %j]
+// CHECK-NEXT:    memref.store %[[V]], %variable[]
 // CHECK-NEXT:    cuda.check_bounds "sa"[%i, %j] in [8, 16] width 1
 // CHECK-NEXT:    cuda.check_access write %sa[%i, %j] width 1 : memref<8x16xf32, #cuda.space<shared>>
-// CHECK-NEXT:    memref.store %0, %sa[%i, %j]
+// CHECK-NEXT:    memref.store %[[V]], %sa[%i, %j]
 // CHECK-NEXT:    cuda.sync_threads
 // CHECK:         cuda.check_bounds "sa"[%j, %c0] in [8, 16] width 1
 // CHECK-NEXT:    cuda.check_bounds "sa"[%{{.*}}] in [128] width 4

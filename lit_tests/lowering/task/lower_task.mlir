@@ -4,11 +4,11 @@
 // task. Only the dimension that may leave the bound is guarded.
 
 // CHECK-LABEL: cuda.kernel @foreach
+// CHECK:         %[[END:.*]] = arith.constant 63 : index
 // CHECK:         %[[FIRST:.*]] = arith.muli %t, %{{.*}} : index
 // CHECK:         scf.for %i =
 // CHECK:           scf.for %[[C:.*]] =
 // CHECK-NEXT:        %j = arith.addi %[[FIRST]], %[[C]] : index
-// CHECK-NEXT:        %[[END:.*]] = arith.constant 63 : index
 // CHECK-NEXT:        %[[IN:.*]] = arith.cmpi slt, %j, %[[END]] : index
 // CHECK-NEXT:        scf.if %[[IN]] {
 // CHECK-NEXT:          %[[V:.*]] = arith.constant 1.000000e+00 : f32
@@ -89,10 +89,13 @@ cuda.kernel @nested(%y : memref<64x64xf32>) grid(1) block(32) {
 !tile = memref<8x2xf32, #task.map<spatial(4, 2) * repeat(2, 1)>, #cuda.space<register>>
 
 // CHECK-LABEL: cuda.kernel @copy
+// CHECK-DAG:     %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-DAG:     %[[SIX:.*]] = arith.constant 6 : index
+// CHECK-DAG:     %[[SEVEN:.*]] = arith.constant 7 : index
 // CHECK:         %r = memref.alloca() : memref<2xf32, #cuda.space<local>>
 // CHECK:         scf.for %[[C:.*]] =
 // CHECK-NEXT:      %[[ROW:.*]] = arith.addi %{{.*}}, %[[C]] : index
-// CHECK:           arith.constant 6 : index
+// CHECK:           arith.cmpi slt, %{{.*}}, %[[SIX]] : index
 // CHECK:           %[[V:.*]] = scf.if %{{.*}} -> (f32) {
 // CHECK-NEXT:        %[[W:.*]] = memref.load %x[
 // CHECK-NEXT:        scf.yield %[[W]] : f32
@@ -100,11 +103,10 @@ cuda.kernel @nested(%y : memref<64x64xf32>) grid(1) block(32) {
 // CHECK-NEXT:        %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:        scf.yield %[[ZERO]] : f32
 // CHECK-NEXT:      }
-// CHECK-NEXT:      %[[TWO:.*]] = arith.constant 2 : index
 // CHECK-NEXT:      %[[REGISTER:.*]] = arith.remsi %[[ROW]], %[[TWO]] : index
 // CHECK-NEXT:      memref.store %[[V]], %r[%[[REGISTER]]]
 // CHECK:         scf.for
-// CHECK:           arith.constant 7 : index
+// CHECK:           arith.cmpi slt, %{{.*}}, %[[SEVEN]] : index
 // CHECK:           scf.if %{{.*}} {
 // CHECK:             %[[U:.*]] = memref.load %r[
 // CHECK-NEXT:        memref.store %[[U]], %y[
@@ -297,8 +299,8 @@ cuda.kernel @large() grid(1) block(32) {
 
 // CHECK-LABEL: cuda.kernel @fragments
 // CHECK:         %c = memref.alloca() : memref<16xf16, #cuda.space<local>>
-// CHECK:         %[[REGISTER:.*]] = arith.muli %12, %{{.*}} : index
-// CHECK-NEXT:    cuda.mma_sync "m16n8k8_f16_f16" %a[%0], %a[%0], %c[%[[REGISTER]]] : {{.*}}, memref<16xf16, #cuda.space<local>>
+// CHECK:         %[[REGISTER:.*]] = arith.muli %9, %{{.*}} : index
+// CHECK-NEXT:    cuda.mma_sync "m16n8k8_f16_f16" %a[%{{.*}}], %a[%{{.*}}], %c[%[[REGISTER]]] : {{.*}}, memref<16xf16, #cuda.space<local>>
 cuda.kernel @fragments(%i : index) grid(1) block(32) {
   %0 = arith.constant 0 : index
   %16 = arith.constant 16 : index
@@ -318,9 +320,9 @@ cuda.kernel @fragments(%i : index) grid(1) block(32) {
 !own = memref<8xf32, #own, #cuda.space<register>>
 
 // CHECK-LABEL: cuda.kernel @window
-// CHECK:         %[[P:.*]] = arith.addi %m, %{{.*}} : index
 // CHECK:         %[[C8:.*]] = arith.constant 8 : index
-// CHECK-NEXT:    arith.cmpi slt, %[[P]], %[[C8]] : index
+// CHECK:         %[[P:.*]] = arith.addi %m, %{{.*}} : index
+// CHECK:         arith.cmpi slt, %[[P]], %[[C8]] : index
 // CHECK:         memref.load %s[%[[P]]]
 // CHECK:         arith.cmpi slt, %{{.*}}, %m : index
 // CHECK:         memref.store %{{.*}}, %y[
@@ -379,9 +381,9 @@ cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
 // In a block of several dimensions a group counts threads as CUDA does.
 
 // CHECK-LABEL: cuda.kernel @dimensions
+// CHECK:         %[[C:.*]] = arith.constant 16 : index
 // CHECK:         %[[X:.*]] = cuda.thread_id x
 // CHECK-NEXT:    %[[Y:.*]] = cuda.thread_id y
-// CHECK-NEXT:    %[[C:.*]] = arith.constant 16 : index
 // CHECK-NEXT:    %[[R:.*]] = arith.muli %[[Y]], %[[C]] : index
 // CHECK-NEXT:    %[[T:.*]] = arith.addi %[[R]], %[[X]] : index
 // CHECK:         arith.cmpi slt, %[[T]]

@@ -54,11 +54,12 @@ cuda.kernel @ended() grid(1) block(128) {
 // With `overwrite` the first step of k replaces the accumulator.
 
 // CHECK-LABEL: cuda.kernel @registers
+// CHECK-DAG:     %[[FIRST:.*]] = arith.constant 0 : index
+// CHECK-DAG:     %[[NEXT:.*]] = arith.constant 8 : index
 // CHECK:         %[[NO:.*]] = arith.constant false
-// CHECK-NEXT:    cuda.wgmma_rs "m64n8k16_f16_f32" %a[%0], %{{.*}}, %c[%0] accumulate %[[NO]] :
+// CHECK-NEXT:    cuda.wgmma_rs "m64n8k16_f16_f32" %a[%[[FIRST]]], %{{.*}}, %c[%[[FIRST]]] accumulate %[[NO]] :
 // CHECK:         %[[YES:.*]] = arith.constant true
-// CHECK-NEXT:    %[[NEXT:.*]] = arith.constant 8 : index
-// CHECK-NEXT:    cuda.wgmma_rs "m64n8k16_f16_f32" %a[%[[NEXT]]], %{{.*}}, %c[%0] accumulate %[[YES]] :
+// CHECK-NEXT:    cuda.wgmma_rs "m64n8k16_f16_f32" %a[%[[NEXT]]], %{{.*}}, %c[%[[FIRST]]] accumulate %[[YES]] :
 // CHECK-NEXT:    cuda.wgmma_commit
 cuda.kernel @registers() grid(1) block(128) {
   %t = cuda.thread_id x

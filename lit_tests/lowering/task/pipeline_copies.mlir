@@ -124,8 +124,7 @@ cuda.kernel @begun(%x : memref<64x256xf16>) grid(1) block(128) attributes {confi
 // CHECK-LABEL: cuda.kernel @chain
 // CHECK:         %b = memref.alloca() {task.ring} : memref<2x16x16xf16
 // CHECK:         task.copy %x[{{.*}}] to %a[] in {{.*}} on %t async
-// CHECK-NEXT:    {{.*}}
-// CHECK:         task.copy %y[{{.*}}] to %b[%{{.*}}] in {{.*}} on %t async
+// CHECK-NEXT:    task.copy %y[{{.*}}] to %b[%{{.*}}] in {{.*}} on %t async
 // CHECK:         cuda.cp_async_commit
 // CHECK:         scf.for
 // CHECK-NEXT:      cuda.cp_async_wait 0

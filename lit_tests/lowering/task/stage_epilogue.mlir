@@ -7,7 +7,7 @@
 
 // CHECK-DAG:     #[[PIECE:.*]] = #task.map<repeat(1, 8) * spatial(8, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>
 // CHECK-LABEL: cuda.kernel @tiles
-// CHECK-NEXT:    %staged = memref.alloca() {task.ring} : memref<2x2x64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK:         %staged = memref.alloca() {task.ring} : memref<2x2x64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
 // CHECK:         scf.for
 // CHECK:           %[[GROUP:.*]] = arith.divsi %t
 // CHECK:           %[[MAP:.*]] = cuda.tensor_map %out strides [128, 1] : memref<256x128xf16> -> !cuda.tensor_map<tensor<256x128xf16>, box [64, 64], swizzle 128>
