@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 from operator import mul
-from typing import TypeAlias
 
 from xdsl.ir import Block, SSAValue
 
@@ -60,16 +59,12 @@ def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
     return best
 
 
-_Accesses: TypeAlias = tuple[Sequence[SSAValue], list[tuple[SSAValue, list[LinearForm]]]]
-"""The indices of a view, and the tensor and the index forms of each of its accesses."""
-
-
 class _Addresses:
     """Computes the addresses of elements of views."""
 
     def __init__(self) -> None:
         self._forms = IndexForms()
-        self._accesses: dict[GridOp | SinkOp, _Accesses] = {}
+        self._accesses: dict[GridOp | SinkOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
         self._layout_of = cache(_layout_of)
 
     def address(self, view: SSAValue, index: Sequence[int]) -> tuple[int, int] | None:
@@ -85,16 +80,15 @@ class _Addresses:
         owner = view.owner
         if not isinstance(owner, GridOp | SinkOp):
             return None
-        indices, accesses = self._accesses_of(owner)
-        values = _Values(zip(indices, index, strict=True))
+        values = _Values(zip(owner.indices, index, strict=True))
         found = [
             self.address(memory, [form.evaluate(values) for form in forms])
-            for memory, forms in accesses
+            for memory, forms in self._accesses_of(owner)
         ]
         return max((each for each in found if each is not None), default=None, key=lambda e: e[0])
 
-    def _accesses_of(self, view: GridOp | SinkOp) -> _Accesses:
-        """Return the indices of a view, and the loads of a grid or the stores of a sink."""
+    def _accesses_of(self, view: GridOp | SinkOp) -> list[tuple[SSAValue, list[LinearForm]]]:
+        """Return the tensor and the index forms of each load in a grid, or store in a sink."""
         known = self._accesses.get(view)
         if known is None:
             if isinstance(view, SinkOp):
@@ -103,11 +97,10 @@ class _Addresses:
             else:
                 loads = ops_of_class(view.body, LoadOp)
                 accesses = [(load.source, load.indices) for load in loads]
-            forms = [
+            known = self._accesses[view] = [
                 (memory, [self._forms.form(each) for each in indices])
                 for memory, indices in accesses
             ]
-            known = self._accesses[view] = view.indices, forms
         return known
 
     def count_adjacent(self, view: SSAValue, dim: int) -> int:

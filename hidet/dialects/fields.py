@@ -7,6 +7,7 @@ from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from typing_extensions import override
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
@@ -33,7 +34,6 @@ from xdsl.irdl import (
     VarResultDef,
     VerificationContext,
     irdl_attr_definition,
-    irdl_op_definition,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -65,6 +65,13 @@ class FieldsOp(IRDLOperation):
     attributes as a bool. Optional fields may be omitted, and so may results whose type can be
     inferred.
     """
+
+    @override
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, accessor in list(vars(cls).items()):
+            if isinstance(accessor, BaseAttrAccessor):
+                setattr(cls, name, _OperandSegment(accessor))
 
     def __init__(self, *fields: Field, **named: Field) -> None:
         definition, given = self.get_irdl_definition(), _given(type(self), fields, named)
@@ -123,23 +130,8 @@ class FieldsOp(IRDLOperation):
         return found
 
 
-OpT = TypeVar("OpT", bound=IRDLOperation)
-
-
-def segmented_op_definition(op: type[OpT]) -> type[OpT]:
-    """Define an operation with operand segments, by xDSL's `irdl_op_definition`.
-
-    Its accessors look the segments up instead of decoding their sizes at each access.
-    """
-    defined = irdl_op_definition(op)
-    for name, accessor in list(vars(defined).items()):
-        if isinstance(accessor, BaseAttrAccessor):
-            setattr(defined, name, _OperandSegment(accessor))
-    return defined
-
-
 class _OperandSegment:
-    """An accessor of the operands of a segment."""
+    """An accessor of operands that decodes the segment sizes once, unlike xDSL's."""
 
     def __init__(self, accessor: BaseAttrAccessor) -> None:
         assert accessor.construct is VarIRConstruct.OPERAND

@@ -378,9 +378,8 @@ def _leading_constants(block: Block, end: InsertPoint) -> dict[int, SSAValue]:
     found: dict[int, SSAValue] = {}
     op = block.first_op
     while op is not end.insert_before and isinstance(op, arith.ConstantOp):
-        value = op.value
-        if isinstance(value, IntegerAttr) and isinstance(value.type, IndexType):
-            found[value.value.data] = op.results[0]
+        if isinstance(op.value, IntegerAttr) and isinstance(op.result.type, IndexType):
+            found[op.value.value.data] = op.result
         op = op.next_op
     return found
 

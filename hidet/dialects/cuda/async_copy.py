@@ -22,7 +22,7 @@ from hidet.dialects.cuda.memory_access import VectorCopyOp
 from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
-from hidet.dialects.fields import enum_attribute, segmented_op_definition
+from hidet.dialects.fields import enum_attribute
 from hidet.dialects.shaped import element_of
 
 CopyCache = StrEnum("CopyCache", "CA CG")
@@ -75,7 +75,7 @@ class CpAsyncWaitOp(GroupWaitOp):
     ENTRY: ClassVar = Instruction("cp_async_wait", (), "cp.async.wait_group", 80, orders=True)
 
 
-@segmented_op_definition
+@irdl_op_definition
 class TmaLoadOp(InstructionOp):
     """`cuda.tma_load %map(%x, %y) to %s[%i] barrier %b[%j]`: an asynchronous load of a box.
 
@@ -138,7 +138,7 @@ class TmaLoadOp(InstructionOp):
         return super().effects | {read(self.map)}
 
 
-@segmented_op_definition
+@irdl_op_definition
 class TmaStoreOp(InstructionOp):
     """`cuda.tma_store %s[%i] to %map(%x, %y)`: an asynchronous store of a box.
 

@@ -39,7 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import FieldsOp, enum_attribute, segmented_op_definition
+from hidet.dialects.fields import FieldsOp, enum_attribute
 
 
 @irdl_op_definition
@@ -62,7 +62,7 @@ class TrackOp(FieldsOp):
         _verify_own(self.array)
 
 
-@segmented_op_definition
+@irdl_op_definition
 class CheckBoundsOp(FieldsOp):
     """`cuda.check_bounds "x"[%i, %j] in [16, 128] width 4`: the indices are within the extents.
 

@@ -15,11 +15,11 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
-from hidet.dialects.fields import FieldsOp, segmented_op_definition
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.kernel_call import KernelCall
 
 
-@segmented_op_definition
+@irdl_op_definition
 class LaunchOp(KernelCall):
     """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
 

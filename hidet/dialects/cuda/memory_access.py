@@ -42,7 +42,7 @@ from hidet.dialects.effects import (
     read,
     write,
 )
-from hidet.dialects.fields import FieldsOp, enum_attribute, segmented_op_definition
+from hidet.dialects.fields import FieldsOp, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
 LOADS: dict[str, Instruction] = {
@@ -141,7 +141,7 @@ class VectorCopyOp(InstructionOp, _CopyOp):
         super().verify_()
 
 
-@segmented_op_definition
+@irdl_op_definition
 class HintedCopyOp(VectorCopyOp):
     """`cuda.hinted_copy cs %x[%i] to %v[%j] width 4`: a vector access with a cache operator.
 
@@ -293,7 +293,7 @@ AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CA
 AtomicKindAttr = enum_attribute("cuda.atomic_kind", AtomicKind)
 
 
-@segmented_op_definition
+@irdl_op_definition
 class AtomicOp(AccessingOp):
     """`cuda.atomic add %v, %x[%i]`: an atomic update of an element; returns its old value.
 
@@ -333,7 +333,7 @@ class AtomicOp(AccessingOp):
             raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
 
 
-@segmented_op_definition
+@irdl_op_definition
 class AtomicPairOp(InstructionOp):
     """`cuda.atomic_pair %a, %b, %x[%i]`: adds to two adjacent f16 or bf16 elements.
 

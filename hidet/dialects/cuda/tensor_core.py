@@ -29,11 +29,10 @@ from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Ope
 from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
-from hidet.dialects.fields import segmented_op_definition
 from hidet.dialects.shaped import memref_type
 
 
-@segmented_op_definition
+@irdl_op_definition
 class MmaSyncOp(InstructionOp):
     """`cuda.mma_sync "m16n8k16_f16_f32" %a[%i], %b[%j], %c[%k]`: C += A * B, by a warp.
 
@@ -63,7 +62,7 @@ class MmaSyncOp(InstructionOp):
     traits = traits_def(WarpCollective())
 
 
-@segmented_op_definition
+@irdl_op_definition
 class LdmatrixOp(InstructionOp):
     """`cuda.ldmatrix %s[%i, %j] to %r[%k] count 4 trans`: loads 8x8 matrices into fragments.
 
@@ -128,7 +127,7 @@ FENCE_OPERAND = Instruction(
 """Not an instruction: keeps the compiler from moving accumulator reads before the wait."""
 
 
-@segmented_op_definition
+@irdl_op_definition
 class MatrixDescriptorOp(InstructionOp):
     """`cuda.matrix_descriptor %s[%i, %j] leading 16 stride 1024 swizzle 128`: a descriptor.
 
@@ -175,7 +174,7 @@ class MatrixDescriptorOp(InstructionOp):
                 )
 
 
-@segmented_op_definition
+@irdl_op_definition
 class WgmmaOp(InstructionOp):
     """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: asynchronous D = A * B + D.
 
@@ -214,7 +213,7 @@ class WgmmaOp(InstructionOp):
         return super().effects | set(map(read, matrices))
 
 
-@segmented_op_definition
+@irdl_op_definition
 class WgmmaRsOp(InstructionOp):
     """`cuda.wgmma_rs "m64n128k16_f16_f32" %a[%i], %b, %d[%j] accumulate %p`: A is in registers.
 
@@ -275,7 +274,7 @@ class WgmmaWaitOp(GroupWaitOp):
             )
 
 
-@segmented_op_definition
+@irdl_op_definition
 class WgmmaFenceOperandOp(InstructionOp):
     """`cuda.wgmma_fence_operand %d[%i] count 64`: a compiler fence for registers.
 

@@ -39,7 +39,7 @@ from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
-from hidet.dialects.fields import FieldsOp, segmented_op_definition
+from hidet.dialects.fields import FieldsOp
 from hidet.dialects.shaped import is_memref, memref_type, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
@@ -198,7 +198,7 @@ class ForeachOp(FieldsOp):
         print_body(printer, self.body)
 
 
-@segmented_op_definition
+@irdl_op_definition
 class CopyOp(AccessingOp):
     """`task.copy %x[%m, %k] to %tile[] in #task.map<..> on %w`: copies a tile from or to memory.
 
@@ -326,7 +326,7 @@ class CopyOp(AccessingOp):
             raise VerifyException(f"the map's shape is {self.map.known.shape}, the tile is {tile}")
 
 
-@segmented_op_definition
+@irdl_op_definition
 class MatmulOp(FieldAccessOp):
     """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
 
