@@ -358,9 +358,12 @@ def _across(rows: Rows, arch: Arch) -> RowConfig:
     width = SECTOR
     while width < 32 * vector and rows.count >= 4 * width * arch.processors:
         width *= 2
-    across = width // vector
+    across, blocks = width // vector, ceil_div(rows.count, width)
     lanes = 32 // across
-    while lanes * across < MAX_THREADS and rows.length >= 8 * lanes:
+    while lanes * across < MAX_THREADS and (
+        rows.length >= 8 * lanes
+        or (rows.length >= 2 * lanes and blocks * lanes * across < 64 * arch.processors)
+    ):
         lanes *= 2
     return RowConfig(lanes * across, lanes, vector, across)
 
