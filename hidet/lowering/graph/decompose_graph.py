@@ -322,34 +322,39 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
 # ------------------------------------------------------------------------------ reductions
 
 LONG = 1 << 15
-"""The length of a row from which it is reduced in parts, if there are few rows."""
+"""The length from which rows are reduced in parts."""
+
+SPLIT = graph.AllOp, graph.AnyOp, graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
+"""Reductions that are the same reduction of those of equal parts."""
 
 FEW_ROWS = 256
+"""The number of rows up to which they are reduced in parts."""
 
 ENOUGH_ROWS = 4096
 """The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
 
 
 def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
-    """Reduce a few long rows in parts, which many blocks share, and then the parts."""
+    """A few long rows are reduced in parts, which many blocks share, and then the parts."""
     shape, axes = shape_of(op.x), op.axes.get_values()
     rows = prod(op.result_type.get_shape())
-    if not rows <= FEW_ROWS or not rows or prod(shape) < LONG * rows:
+    if not 0 < rows <= FEW_ROWS or prod(shape) < LONG * rows:
         return None
-    for axis in axes:
-        most = min(shape[axis], ENOUGH_ROWS // rows)
-        parts = next(n for n in range(most, 0, -1) if shape[axis] % n == 0)
-        if parts > 1:
-            break
-    else:
+    divisors = {n: largest_divisor(shape[n], ENOUGH_ROWS // rows) for n in axes}
+    axis = next((n for n in axes if divisors[n] > 1), None)
+    if axis is None:
         return None
-    element = op.result_type.element_type
-    kind = type(op)
+    kind, element, parts = type(op), op.result_type.element_type, divisors[axis]
     x = op.x if kind in (graph.AllOp, graph.AnyOp) else b.cast(op.x, computation_type(element))
     x = b.reshape(x, [*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]])
-    x = b.emit(kind(x, [each + (each >= axis) for each in axes]))
-    x = b.emit(kind(x, [axis - sum(each < axis for each in axes)]))
+    x = b.emit(kind(x, [n + (n >= axis) for n in axes]))
+    x = b.emit(kind(x, [axis - sum(n < axis for n in axes)]))
     return b.reshape(b.cast(x, element), op.result_type.get_shape())
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """Return the largest divisor of a number that is at most `most`."""
+    return next(n for n in range(min(number, most), 0, -1) if number % n == 0)
 
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
@@ -360,18 +365,7 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.GroupNormOp: decompose_group_norm,
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
-    **dict.fromkeys(
-        (
-            graph.AllOp,
-            graph.AnyOp,
-            graph.MaxOp,
-            graph.MeanOp,
-            graph.MinOp,
-            graph.ProdOp,
-            graph.SumOp,
-        ),
-        split_reduction,
-    ),
+    **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""
 
