@@ -23,7 +23,7 @@ def compiled_model(request, model, tmp_path_factory):
         if request.param == "native":
             library = tmp_path_factory.mktemp("snapshots") / "snapshots.so"
             Gxx().compile(SOURCE.read_text(), library)
-            snapshots = load_snapshots(library)
+            snapshots = load_snapshots(library.read_bytes())
             patch.setattr("hidet.runtime.compiled_graph.load_snapshots", lambda _: snapshots)
         return hidet.compile(model, torch.randn(4, 8))
 
