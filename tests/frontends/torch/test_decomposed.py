@@ -356,6 +356,23 @@ def test_embedding_bag(mode, last):
         torch.testing.assert_close(DECOMPOSED[target.default](*given)[0], target(*given)[0])
 
 
+@pytest.mark.filterwarnings("ignore:hidet leaves 1 operator")  # the backward pass
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_gradient_of_an_embedding_bag(mode, dtype):
+    """What the backward pass takes has the types of eager torch."""
+    module = torch.nn.EmbeddingBag(20, 7, mode=mode, padding_idx=2)
+    ids, offsets = torch.randint(0, 20, (31,)).to(dtype), torch.tensor([0, 3, 3, 10]).to(dtype)
+    found, gradients = [], []
+    for run in (module, torch.compile(module, backend="hidet")):
+        module.zero_grad()
+        found.append(run(ids, offsets))
+        found[-1].backward(torch.linspace(-1, 1, 28).reshape(4, 7))
+        gradients.append(module.weight.grad.clone())
+    torch.testing.assert_close(*found)
+    torch.testing.assert_close(*gradients)
+
+
 # ---------------------------------------------------------------------------- functions
 
 RANDOM = torch.cat([floats(500) * 5, torch.rand(200).double() * 40, torch.rand(100).double() / 999])

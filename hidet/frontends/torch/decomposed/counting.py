@@ -161,20 +161,22 @@ def embedding_bag(
     offsets = torch.cat([checked(first, 1), checked(others, indices.numel() + 1)])
     places = torch.arange(indices.numel(), device=indices.device)
     bag = (places[:, None] >= offsets[:bags]).sum(-1) - 1
-    inside = (bag == torch.arange(bags, device=bag.device)[:, None]) & (indices != padding_idx)
+    counted = indices != padding_idx
     if include_last_offset:
-        inside = inside & (places < offsets[-1])
-    counts = inside.sum(-1)
+        counted = counted & (places < offsets[-1])
+    counts = torch.zeros_like(offsets[:bags]).index_add(0, bag, counted.to(offsets.dtype))
     rows = weight.index_select(0, indices)
     if mode == 2:
+        inside = (bag == torch.arange(bags, device=bag.device)[:, None]) & counted
         parts = torch.where(inside[..., None], rows, -torch.inf)
         found, where = parts.max(1)
         found = torch.where(counts[:, None] == 0, 0, found)
-        return found, bag, counts, indices[where]
+        return found, bag.to(indices.dtype), counts, indices[where]
     rows = rows if per_sample_weights is None else rows * per_sample_weights[:, None]
-    found = inside.to(rows.dtype) @ rows
+    rows = torch.where(counted[:, None], rows, 0).to(torch.promote_types(rows.dtype, torch.float32))
+    found = rows.new_zeros(bags, rows.shape[1]).index_add(0, bag, rows)
     found = found / counts.clamp(min=1)[:, None] if mode == 1 else found
-    return found, bag, counts, counts
+    return found.to(weight.dtype), bag.to(indices.dtype), counts, counts
 
 
 COUNTING: dict[Any, Callable[..., Any]] = {
