@@ -254,8 +254,7 @@ def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
         any(form.depends_on(index) for index in grid.indices)
         and any(form.depends_on(index) for index in reduce.indices)
         and not _is_disjoint(form, grid, reduce)
-        for load in ops_in(reduce)
-        if isinstance(load, LoadOp)
+        for load in ops_of_class(reduce, LoadOp)
         for form in map(forms.form, load.indices)
     )
 

@@ -8,6 +8,7 @@ from xdsl.traits import IsTerminator
 
 from hidet.dialects.cuda import KernelOp, LeaveOp, is_variable
 from hidet.dialects.cuda.marks import GUARD
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.kernel_pass import KernelPass
@@ -37,14 +38,14 @@ class RestoreExitsPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Restore the exits of one kernel."""
-        ops = list(kernel.body.walk())
+        ops = ops_in(kernel.body)
         if not any(isinstance(op, LeaveOp) for op in ops):
             return
         for op in ops:
             if GUARD in op.attributes:
                 assert isinstance(op, scf.IfOp)
                 inline_region(op, op.true_region)
-        for op in list(kernel.body.walk(reverse=True, region_first=True)):
+        for op in ops_in(kernel.body, backwards=True, inner_first=True):
             if isinstance(op, LeaveOp):
                 _drop_unreachable(op)
             elif isinstance(op, scf.IfOp):
@@ -75,8 +76,8 @@ def _flatten(op: scf.IfOp) -> None:
 
 def _drop_unread_variables(kernel: KernelOp) -> None:
     """Erase variables that are never loaded."""
-    for op in list(kernel.body.walk()):
-        if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
+    for op in ops_of_class(kernel.body, memref.AllocaOp):
+        if is_variable(op.memref):
             users = [use.operation for use in op.memref.uses]
             if all(isinstance(user, memref.StoreOp) for user in users):
                 for each in (*users, op):

@@ -13,7 +13,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import size_of
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import repeat, script, spatial, task
@@ -66,12 +66,12 @@ class RowConfig(Config):
     def elements(self, blocks: int, length: int) -> TaskMap:
         """Return the map of (row, element) to the workers of the grid."""
         rows = spatial(blocks * self.threads // self.lanes // self.across, 1)
+        lanes = spatial(1, self.lanes)
         if self.across == 1:
-            lanes, vector = spatial(1, self.lanes), repeat(1, self.vector)
-        else:
-            lanes, vector = spatial(1, self.lanes) * spatial(self.across, 1), repeat(self.vector, 1)
-        step = self.lanes * (self.vector if self.across == 1 else 1)
-        return rows * repeat(1, ceil_div(length, step)) * lanes * vector
+            steps = ceil_div(length, self.lanes * self.vector)
+            return rows * repeat(1, steps) * lanes * repeat(1, self.vector)
+        steps = ceil_div(length, self.lanes)
+        return rows * repeat(1, steps) * lanes * spatial(self.across, 1) * repeat(self.vector, 1)
 
 
 class RowTemplate(Template[RowConfig]):
@@ -323,10 +323,9 @@ class _RowKernel:
         if results[self.rows.size]:
             store_elements(results[self.rows.size], self.elements, self.extents, self.worker)
         if results[self.rows.count]:
+            count = self.rows.count
             lanes = config.lanes, config.across
-            store_rows(
-                results[self.rows.count], self.map_of_rows, self.rows.count, self.worker, *lanes
-            )
+            store_rows(results[count], self.map_of_rows, count, self.worker, *lanes)
 
 
 def _reads_across(fusion: FusionOp) -> bool:
@@ -340,7 +339,7 @@ def _reads_across(fusion: FusionOp) -> bool:
         )
         if inner is None or outer is None:
             return False
-        loads = [linear_index_of_load(forms, op) for op in reduce.walk() if isinstance(op, LoadOp)]
+        loads = [linear_index_of_load(forms, op) for op in ops_of_class(reduce, LoadOp)]
         strides = [(load.coefficient_of(inner), load.coefficient_of(outer)) for load in loads]
         return any(across == 1 for _, across in strides) and all(along != 1 for along, _ in strides)
 
