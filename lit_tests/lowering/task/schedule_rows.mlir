@@ -64,3 +64,39 @@ func.func @sum(%x : tensor<4096x768xf32>) -> tensor<768xf32> {
   }
   func.return %y : tensor<768xf32>
 }
+
+// Windows that do not overlap are rows; those that slide are reduced by one thread each.
+
+// CHECK-LABEL: cuda.kernel @parts_kernel
+// CHECK-SAME:    template = "row"
+// CHECK-LABEL: cuda.kernel @slides_kernel
+// CHECK-SAME:    template = "elementwise"
+func.func @windows(%x : tensor<65536x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %y = compute.fusion (%a = %x : tensor<65536x64xf32>) -> (tensor<64x64xf32>) {
+    %parts = compute.grid (%s, %i) {
+      %sum = compute.reduce add [1024] (%j) {
+        %size = arith.constant 1024 : index
+        %start = arith.muli %s, %size : index
+        %k = arith.addi %start, %j : index
+        %v = compute.load %a[%k, %i] : tensor<65536x64xf32>
+        compute.yield %v : f32
+      } : f32
+      compute.yield %sum : f32
+    } : tensor<64x64xf32>
+    compute.yield %parts : tensor<64x64xf32>
+  }
+  %z = compute.fusion (%a = %x : tensor<65536x64xf32>) -> (tensor<64x64xf32>) {
+    %slides = compute.grid (%s, %i) {
+      %sum = compute.reduce add [1024] (%j) {
+        %size = arith.constant 1023 : index
+        %start = arith.muli %s, %size : index
+        %k = arith.addi %start, %j : index
+        %v = compute.load %a[%k, %i] : tensor<65536x64xf32>
+        compute.yield %v : f32
+      } : f32
+      compute.yield %sum : f32
+    } : tensor<64x64xf32>
+    compute.yield %slides : tensor<64x64xf32>
+  }
+  func.return %y, %z : tensor<64x64xf32>, tensor<64x64xf32>
+}
