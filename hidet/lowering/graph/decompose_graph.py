@@ -1,12 +1,12 @@
 """The pass `decompose-graph`: decomposes composite operators."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod, sqrt
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f16, i1, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, bf16, f16, f32, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -72,21 +72,57 @@ class GraphBuilder(LocatedBuilder):
 
 
 LARGE = 512
-"""The rows, columns and depth of a matmul from which operands of TF32 are packed."""
+"""The rows, columns and depth of a matmul from which operands are packed for tensor cores."""
+
+ROW_ALIGNMENT: dict[Attribute, int] = {f16: 8, bf16: 8, f32: 4}
+"""The elements in 16 bytes, to which TMA needs rows aligned (CUDA driver API,
+cuTensorMapEncodeTiled)."""
 
 
-def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
+def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp, arch: Arch) -> SSAValue | None:
     """A matmul of f16 or bf16 is accumulated in f32 and cast, so that epilogues use f32.
 
     Large operands of TF32 are packed along K: tensor cores transpose 16-bit elements only.
     """
     element, lhs, rhs = op.result_type.element_type, op.lhs, op.rhs
-    extents = *shape_of(lhs)[-2:], *shape_of(rhs)[-1:]
-    if op.precision.data == "tf32" and min(extents) >= LARGE:
+    if op.precision.data == "tf32" and is_large(lhs, rhs):
         lhs, rhs = packed_along(b, lhs, -1), packed_along(b, rhs, -2)
+    lhs, rhs = aligned(b, lhs, rhs, op.precision, arch)
     if sum_type(element, op.precision) == element and (lhs, rhs) == (op.lhs, op.rhs):
         return None
     return b.cast(b.matmul(lhs, rhs, op.precision), element)
+
+
+def is_large(lhs: SSAValue, rhs: SSAValue) -> bool:
+    """Return whether packing operands costs little beside their matmul."""
+    return min(*shape_of(lhs)[-2:], *shape_of(rhs)[-1:]) >= LARGE
+
+
+def aligned(
+    b: GraphBuilder, lhs: SSAValue, rhs: SSAValue, precision: StringAttr, arch: Arch
+) -> tuple[SSAValue, SSAValue]:
+    """Return operands of a large matmul on tensor cores with rows that TMA can load."""
+    on_tensor_cores = precision.data == "tf32" or element_type(lhs) in (f16, bf16)
+    if on_tensor_cores and precision.data != "fma" and not arch.is_cpu and is_large(lhs, rhs):
+        return with_aligned_rows(b, lhs), with_aligned_rows(b, rhs)
+    return lhs, rhs
+
+
+def with_aligned_rows(b: GraphBuilder, x: SSAValue) -> SSAValue:
+    """Return a tensor whose rows in memory are aligned for TMA: a slice of a padded copy."""
+    owner, shape = x.owner, shape_of(x)
+    if isinstance(owner, graph.AsStridedOp):
+        return x
+    if isinstance(owner, graph.PermuteOp):
+        inner = with_aligned_rows(b, owner.x)
+        return x if inner is owner.x else b.emit(graph.PermuteOp(inner, owner.dims.get_values()))
+    missing = -shape[-1] % ROW_ALIGNMENT[element_type(x)]
+    if not missing:
+        return x
+    none = [0] * len(shape)
+    padded = b.emit(graph.PadOp(x, none, [*none[1:], missing]))
+    padded = b.emit(graph.PackOp(padded, range(len(shape))))
+    return b.emit(graph.SliceOp(padded, starts=none, stops=shape, steps=[1] * len(shape)))
 
 
 def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:
@@ -101,12 +137,13 @@ def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:
     return x if is_contiguous else packed(b, x, [*range(last - 1), last, last - 1])
 
 
-def decompose_linear(b: GraphBuilder, op: graph.LinearOp) -> SSAValue:
+def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValue:
     """A matrix of x [..., I], times the transposed weight, plus bias."""
     element = element_type(op.x)
     *leading, inputs = shape_of(op.x)
     matrix = b.reshape(op.x, [prod(leading), inputs])
-    total = b.matmul(matrix, b.transposed(op.weight), op.precision)
+    operands = aligned(b, matrix, b.transposed(op.weight), op.precision, arch)
+    total = b.matmul(*operands, op.precision)
     if op.bias is not None:
         total = b.emit(graph.AddOp(total, b.cast(op.bias, element_type(total))))
     return b.reshape(b.cast(total, element), op.result_type.get_shape())
@@ -363,11 +400,17 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.Conv1dOp: decompose_conv1d,
     graph.Conv2dOp: decompose_conv2d,
     graph.GroupNormOp: decompose_group_norm,
-    graph.LinearOp: decompose_linear,
-    graph.MatmulOp: decompose_matmul,
     **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""
+
+DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] = {
+    graph.LinearOp: decompose_linear,
+    graph.MatmulOp: decompose_matmul,
+    graph.PowOp: decompose_pow,
+    graph.ScaledDotProductAttentionOp: decompose_attention,
+}
+"""Decompositions that depend on the target."""
 
 
 @dataclass(frozen=True)
@@ -376,10 +419,11 @@ class DecomposeGraphPass(ModulePass):
 
     linear, batch_norm, group_norm and conv1d are decomposed, and scaled_dot_product_attention
     unless a template computes it in one kernel. matmul and conv2d have no bias and accumulate in
-    f32 for f16 and bf16, followed by a cast, so that ops fused with them use f32. Filters of conv2d
-    are packed, as are images with few channels (padded with zeros) and channels-first inputs.
-    Reductions of a few long rows are split in two. Computation on weights alone (filters, scale and
-    shift of a batch norm) is kept separate, for `hoist-constants`.
+    f32 for f16 and bf16, followed by a cast, so that ops fused with them use f32. Large operands
+    with rows that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as
+    are images with few channels (padded with zeros) and channels-first inputs. Reductions of a few
+    long rows are split in two. Computation on weights alone (filters, scale and shift of a batch
+    norm) is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"
@@ -389,9 +433,7 @@ class DecomposeGraphPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Decompose all functions of a module."""
         arch = Arch.parse(self.arch)
-        rules = {
-            **DECOMPOSITIONS,
-            graph.PowOp: partial(decompose_pow, arch=arch),
-            graph.ScaledDotProductAttentionOp: partial(decompose_attention, arch=arch),
+        for_arch = {
+            kind: partial(rule, arch=arch) for kind, rule in DECOMPOSITIONS_FOR_ARCH.items()
         }
-        apply_rules(op, GraphBuilder, rules)
+        apply_rules(op, GraphBuilder, DECOMPOSITIONS | for_arch)

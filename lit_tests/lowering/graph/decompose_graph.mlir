@@ -32,6 +32,23 @@ func.func @packed(%x : tensor<262144xf32>, %w : tensor<512x512xf32>) -> tensor<5
 // CHECK: %[[V1:.*]] = graph.permute %[[V0]] {dims = array<i64: 1, 0>}
 // CHECK: graph.matmul %t, %[[V1]] {precision = "tf32"}
 
+// Rows of 513 halves are not aligned to 16 bytes: a large operand is copied, under its permutation.
+func.func @misaligned(%x : tensor<513x513xf16>, %w : tensor<512x512xf16>) -> (tensor<513x512xf16>, tensor<513x512xf16>) {
+  %s = graph.slice %x {starts = array<i64: 0, 0>, stops = array<i64: 512, 513>, steps = array<i64: 1, 1>} : (tensor<513x513xf16>) -> tensor<512x513xf16>
+  %t = graph.permute %s {dims = array<i64: 1, 0>} : (tensor<512x513xf16>) -> tensor<513x512xf16>
+  %y = graph.matmul %t, %w : (tensor<513x512xf16>, tensor<512x512xf16>) -> tensor<513x512xf16>
+  %z = graph.matmul %t, %w {precision = "fma"} : (tensor<513x512xf16>, tensor<512x512xf16>) -> tensor<513x512xf16>
+  func.return %y, %z : tensor<513x512xf16>, tensor<513x512xf16>
+}
+// CHECK-LABEL: func.func @misaligned
+// CHECK: %t = graph.permute %s
+// CHECK: %[[PAD:.*]] = graph.pad %s {low = array<i64: 0, 0>, high = array<i64: 0, 7>, value = 0.000000e+00 : f16}
+// CHECK-NEXT: %[[PACK:.*]] = graph.pack %[[PAD]] {dims = array<i64: 0, 1>}
+// CHECK-NEXT: %[[ROWS:.*]] = graph.slice %[[PACK]]
+// CHECK-NEXT: %[[T:.*]] = graph.permute %[[ROWS]]
+// CHECK-NEXT: graph.matmul %[[T]], %w :
+// CHECK: graph.matmul %t, %w {precision = "fma"}
+
 // Sums of halves are halves where the precision says so.
 func.func @sums_of_halves(%x : tensor<4x8xf16>, %w : tensor<2x8xf16>) -> tensor<4x2xf16> {
   %y = graph.linear %x, %w {precision = "f16"} : (tensor<4x8xf16>, tensor<2x8xf16>) -> tensor<4x2xf16>
