@@ -78,7 +78,16 @@ def image_case(make: Callable[[], nn.Module]) -> Case:
     return Case(lambda: settle(make()), lambda: torch.randn(1, 3, 224, 224))
 
 
+class SinCos(nn.Module):
+    """The cosine of a sine: a call that is nearly all overhead."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return a tensor of the input's shape."""
+        return torch.cos(torch.sin(x))
+
+
 CASES = {
+    "sin-cos": Case(SinCos, lambda: torch.randn(1024)),
     "mlp": Case(mlp.mlp, lambda: torch.randn(128, 784)),
     "lenet": Case(lenet.lenet, lambda: torch.randn(16, 1, 28, 28)),
     "resnet18": Case(resnet.resnet18, lambda: torch.randn(1, 3, 224, 224)),

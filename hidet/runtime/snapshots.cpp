@@ -15,15 +15,33 @@ using Release = void (*)(void* object);                                       //
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-// Returns whether `read` returns the known values. `offset` is where, in the object of a tensor,
-// what `read` takes begins.
-EXPORT int hidet_same_values(GetItem get_item, Read read, std::ptrdiff_t offset, void* list,
-                             std::ptrdiff_t count, const std::ptrdiff_t* positions,
-                             const std::uint64_t* known) {
+// The known values of the tensors at some positions of a list.
+struct Snapshot {
+  GetItem get_item;
+  Read read;
+  std::ptrdiff_t offset;  // of what `read` takes in the object of a tensor
+  std::ptrdiff_t count;
+  const std::ptrdiff_t* positions;
+  const std::uint64_t* known;
+};
+
+// Names, each with the dictionary to look it up in.
+struct Names {
+  NewList new_list;
+  SetItem set_item;
+  LookUp look_up;
+  Release release;
+  std::ptrdiff_t count;
+  void* const* tables;
+  void* const* names;
+};
+
+// Returns whether `read` returns the known values.
+EXPORT int hidet_same_values(void* list, const Snapshot* snapshot) {
   try {
-    for (std::ptrdiff_t i = 0; i < count; ++i) {
-      char* tensor = static_cast<char*>(get_item(list, positions[i]));
-      if (read(tensor + offset) != known[i]) return 0;
+    for (std::ptrdiff_t i = 0; i < snapshot->count; ++i) {
+      char* tensor = static_cast<char*>(snapshot->get_item(list, snapshot->positions[i]));
+      if (snapshot->read(tensor + snapshot->offset) != snapshot->known[i]) return 0;
     }
   } catch (...) {
     return 0;
@@ -32,15 +50,14 @@ EXPORT int hidet_same_values(GetItem get_item, Read read, std::ptrdiff_t offset,
 }
 
 // Returns a new list of tables[i][names[i]], or null with a Python exception set.
-EXPORT void* hidet_look_up(NewList new_list, SetItem set_item, LookUp look_up, Release release,
-                           std::ptrdiff_t count, void* const* tables, void* const* names) {
-  void* list = new_list(count);
-  for (std::ptrdiff_t i = 0; list != nullptr && i < count; ++i) {
-    void* value = look_up(tables[i], names[i]);
+EXPORT void* hidet_look_up(const Names* names) {
+  void* list = names->new_list(names->count);
+  for (std::ptrdiff_t i = 0; list != nullptr && i < names->count; ++i) {
+    void* value = names->look_up(names->tables[i], names->names[i]);
     if (value != nullptr) {
-      set_item(list, i, value);
+      names->set_item(list, i, value);
     } else {
-      release(list);
+      names->release(list);
       list = nullptr;
     }
   }
