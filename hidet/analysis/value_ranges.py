@@ -88,8 +88,8 @@ def _task_range(forms: IndexForms, op: ForeachOp, index: int) -> Range:
 
 
 def _worker_range(forms: IndexForms, op: GroupOp, index: int) -> Range:
-    """Return the range of the worker index of a group."""
-    return _range_below(len(op.threads))
+    """Return the range of the worker index of a group, or of the number of its copy."""
+    return _range_below(op.multiplicity if index else op.workers)
 
 
 def _range_below(extent: int) -> Range:

@@ -28,26 +28,37 @@ class GroupOp(FieldsOp):
     the group. Task ops in the body are collective for the group, which synchronizes at the named
     `barrier(n)`, chosen by passes if omitted. Disjoint groups run concurrently: their accesses are
     only ordered by explicit barriers.
+
+    `task.group first(128) count(128) copies(2) (%worker, %copy) { ... }` is two such groups of 128
+    threads each; `%copy` is the number of the group, and `first` a multiple of `count`.
     """
 
     name = "task.group"
 
     first = prop_def(IntegerAttr[I64])
     count = prop_def(IntegerAttr[I64])
+    copies = opt_prop_def(IntegerAttr[I64])
     barrier = opt_prop_def(IntegerAttr[I64])
     body = region_def("single_block")
 
     assembly_format = (
-        "`first` `(` $first `)` `count` `(` $count `)` (`barrier` `(` $barrier^ `)`)? "
+        "`first` `(` $first `)` `count` `(` $count `)` (`copies` `(` $copies^ `)`)? "
+        "(`barrier` `(` $barrier^ `)`)? "
         "attr-dict-with-keyword custom<IndexedRegion>($body)"
     )
     custom_directives = (IndexedRegion,)
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     def __init__(
-        self, first: int, count: int, body: Region | None = None, barrier: int | None = None
+        self,
+        first: int,
+        count: int,
+        body: Region | None = None,
+        barrier: int | None = None,
+        copies: int = 1,
     ) -> None:
-        super().__init__(first, count, barrier, body or single_block([IndexType()]))
+        body = body or single_block([IndexType()] * min(copies, 2))
+        super().__init__(first, count, copies if copies > 1 else None, barrier, body)
 
     @property
     def worker(self) -> SSAValue:
@@ -55,10 +66,26 @@ class GroupOp(FieldsOp):
         return self.body.block.args[0]
 
     @property
+    def workers(self) -> int:
+        """The threads of the group, or of each copy."""
+        return self.count.value.data
+
+    @property
+    def multiplicity(self) -> int:
+        """The number of groups."""
+        return 1 if self.copies is None else self.copies.value.data
+
+    @property
     def threads(self) -> range:
-        """The thread indices of the group in the block."""
+        """The thread indices of the group, or of all copies, in the block."""
         first = self.first.value.data
-        return range(first, first + self.count.value.data)
+        return range(first, first + self.workers * self.multiplicity)
+
+    @property
+    def barriers(self) -> range:
+        """The named barriers of the group, one for each copy."""
+        first = 0 if self.barrier is None else self.barrier.value.data
+        return range(first, first + self.multiplicity)
 
     def overlaps(self, other: GroupOp) -> bool:
         """Return whether another group has common threads."""
@@ -73,19 +100,29 @@ class GroupOp(FieldsOp):
             raise VerifyException("a task.group cannot be nested in another one")
         if (kernel := parent_of_type(self, KernelOp)) is not None:
             limit = kernel.threads
-        if threads.start % WARP or len(threads) % WARP or not 0 <= threads.start < threads.stop:
+        whole = not (threads.start % WARP or self.workers % WARP)
+        if not (whole and 0 <= threads.start < threads.stop):
             raise VerifyException(
                 f"a group has whole warps, not {len(threads)} threads from {threads.start} on"
+            )
+        if self.multiplicity > 1 and threads.start % self.workers:
+            raise VerifyException(
+                f"copies of {self.workers} threads start at a multiple of that, not at "
+                f"{threads.start}"
             )
         if threads.stop > limit:
             raise VerifyException(
                 f"a group with the threads {threads.start} to {threads.stop - 1} in a block of "
                 f"{limit}"
             )
-        if self.barrier is not None and not 0 < self.barrier.value.data < BARRIERS:
+        barriers = self.barriers
+        if self.barrier is not None and not 0 < barriers.start < barriers.stop <= BARRIERS:
             raise VerifyException(f"a group has one of the barriers 1 to {BARRIERS - 1}")
-        if [argument.type for argument in self.body.block.args] != [IndexType()]:
-            raise VerifyException("the body of task.group has one argument, the worker")
+        if list(self.body.block.arg_types) != [IndexType()] * min(self.multiplicity, 2):
+            raise VerifyException(
+                "the body of task.group has one argument, the worker, and that of several copies a "
+                "second one, the copy"
+            )
         if any(op.has_trait(BlockBarrier) for op in ops_in(self.body)):
             raise VerifyException(
                 "cuda.sync_threads in a task.group: other threads do not reach it"

@@ -1,6 +1,6 @@
 """Barriers of the block and of warp groups."""
 
-from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.arith import ConstantOp, IndexCastOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Operation
 
@@ -23,7 +23,7 @@ from hidet.rewriting.builder import Index, KernelBuilder
 def workers_of(op: Operation) -> int:
     """Return the threads of the group that an op belongs to, or of the block."""
     group = group_around(op)
-    return kernel_of(op).threads if group is None else len(group.threads)
+    return kernel_of(op).threads if group is None else group.workers
 
 
 def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
@@ -32,8 +32,12 @@ def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
     if group is None or workers_of(at) == kernel_of(at).threads:
         builder.insert(SyncThreadsOp())
         return
-    number = builder.insert(ConstantOp(IntegerAttr(_barrier_of(group), i32))).result
-    builder.insert(BarrierSyncOp(number, len(group.threads)))
+    first = _barrier_of(group)
+    number = builder.insert(ConstantOp(IntegerAttr(first, i32))).result
+    if group.multiplicity > 1:
+        index = builder.index(builder.add(group.body.block.args[1], first))
+        number = builder.insert(IndexCastOp(index, i32)).result
+    builder.insert(BarrierSyncOp(number, group.workers))
 
 
 def thread_index(builder: KernelBuilder, kernel: KernelOp) -> Index:
@@ -54,14 +58,17 @@ def _barrier_of(group: GroupOp) -> int:
         taken: set[int] = set()
         for op in ops_in(kernel_of(group)):
             if isinstance(op, GroupOp) and op.barrier is not None:
-                if op.threads == group.threads:
+                if op.threads == group.threads and op.workers == group.workers:
                     group.barrier = op.barrier
-                taken.add(op.barrier.value.data)
+                taken.update(op.barriers)
             elif isinstance(op, BarrierSyncOp | BarrierArriveOp):
                 number = known_index(op.barrier)
                 taken.update(() if number is None else (number,))
         if group.barrier is None:
-            free = set(range(1, BARRIERS)) - taken
+            last = BARRIERS - group.multiplicity
+            free = [
+                n for n in range(1, last + 1) if taken.isdisjoint(range(n, n + group.multiplicity))
+            ]
             if not free:
                 raise ScheduleError(
                     "no named barrier is left for a task.group",

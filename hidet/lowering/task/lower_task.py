@@ -306,11 +306,15 @@ class LowerGroup(RewritePattern):
         if first > 0:
             since = arith.CmpiOp(thread, builder.index(first), "sge")
             conditions.append(builder.insert(since).result)
-        worker = builder.index(builder.subtract(thread, first))
+        arguments = [builder.subtract(thread, first)]
+        if op.multiplicity > 1:  # a quotient of the thread is known to be uniform in warps
+            copy = builder.subtract(builder.div(thread, op.workers), first // op.workers)
+            arguments = [builder.mod(thread, op.workers), copy]
+        values = [builder.index(each) for each in arguments]
         if first > 0:
-            worker.name_hint = op.worker.name_hint
+            values[0].name_hint = op.worker.name_hint
         with builder.when_all(conditions):
-            builder.unwrap(op.body, [worker])
+            builder.unwrap(op.body, values)
         rewriter.erase(op)
 
 

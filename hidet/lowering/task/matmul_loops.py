@@ -14,7 +14,7 @@ from hidet.dialects.cuda import KernelOp, known_index
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
-from hidet.lowering.templates.config import choices_of
+from hidet.lowering.templates.config import PINGPONG, choices_of
 from hidet.rewriting.builder import KernelBuilder
 
 MAX_GROUPS = 7
@@ -32,6 +32,11 @@ def cluster_of(kernel: KernelOp) -> int:
     choices = choices_of(kernel)
     extents = [choices.get(f"cluster_{what}", 1) for what in ("rows", "columns")]
     return prod(extent for extent in extents if isinstance(extent, int))
+
+
+def is_pingpong(kernel: KernelOp) -> bool:
+    """Return whether the config of a persistent kernel asks for consumers that take turns."""
+    return choices_of(kernel).get("schedule") == PINGPONG
 
 
 class MatmulLoop:

@@ -24,8 +24,9 @@ from hidet.dialects.task.marks import RING
 from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.chained_matmuls import ChainedMatmuls
 from hidet.lowering.task.lower_wgmma import fence_accumulator, wait_for_wgmma
-from hidet.lowering.task.matmul_loops import MatmulLoop, cluster_of, ring_of, stages_of
+from hidet.lowering.task.matmul_loops import MatmulLoop, cluster_of, is_pingpong, ring_of, stages_of
 from hidet.lowering.task.tma_copies import TmaCopy
+from hidet.lowering.templates.blocking import CONSUMERS
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
@@ -76,7 +77,12 @@ class _Specialization:
         if not is_pure and self.trips:
             self.stages = min(self.stages, self.trips)
         self.streams = [_Stream(self.copies)] if is_pure else [_Stream([c]) for c in self.copies]
-        self.consumers = self.kernel.threads // WARP_GROUP
+        around, groups = self.around, self.kernel.threads // WARP_GROUP
+        self.first_tile = None if around is None else around.lb
+        self.tile_step = (around and known_index(around.step)) or 1
+        takes_turns = around is not None and groups == 1 and is_pingpong(self.kernel)
+        self.turns = CONSUMERS if takes_turns else 1
+        self.consumers = groups * self.turns
         # A lone warp group with work between its matmuls loads its own tiles: the registers of a
         # producer let more blocks be resident, which overlap.
         self.has_producer = is_pure or self.consumers > 1 or self.around is not None
@@ -89,7 +95,7 @@ class _Specialization:
         kernel, op = self.kernel, self.loop.op
         self.rings = {copy.op.tile: ring_of(copy.op.tile, self.stages) for copy in self.copies}
         producers = WARP_GROUP if self.has_producer else 0
-        consumer = GroupOp(producers, kernel.threads)
+        consumer = GroupOp(producers, kernel.threads, copies=self.turns)
         self._move_work(consumer)
         builder = KernelBuilder.like(op, InsertPoint.at_end(kernel.body.block))
         self.maps = {copy.op: copy.source.build_map(builder) for copy in self.copies}
@@ -97,6 +103,8 @@ class _Specialization:
         if self.has_producer:
             self._build_producer(builder)
         builder.insert(consumer)
+        if self.turns > 1:
+            self._take_turns(consumer)
         self._build_consumer(consumer)
         if not self.has_producer:
             block = consumer.body.block
@@ -104,7 +112,7 @@ class _Specialization:
             Rewriter.erase_op(consumer)
         for tile in self.rings:
             Rewriter.erase_op(cast("Operation", tile.owner))
-        kernel.block = type(kernel.block)([IntAttr(kernel.threads + producers)])
+        kernel.block = type(kernel.block)([IntAttr(kernel.threads * self.turns + producers)])
         if self.consumers in ROLE_REGISTERS:
             kernel.attributes[MIN_BLOCKS] = IntegerAttr(1, i64)
 
@@ -123,22 +131,43 @@ class _Specialization:
             consumer.worker, lambda use: consumer.is_ancestor(use.operation)
         )
 
+    def _take_turns(self, consumer: GroupOp) -> None:
+        """Give the tiles of the block to the consumers in turn.
+
+        The work is that of one warp group: quotients of its workers by 128, which select barriers
+        and staged tiles, become the number of the consumer.
+        """
+        around = self.around
+        assert around is not None
+        worker, copy = consumer.body.block.args
+        for op in [use.operation for use in worker.uses]:
+            if isinstance(op, arith.DivSIOp) and known_index(op.rhs) == WARP_GROUP:
+                op.result.replace_all_uses_with(copy)
+                Rewriter.erase_op(op)
+        builder = KernelBuilder.like(around, InsertPoint.before(around))
+        first = builder.add(around.lb, builder.mul(copy, self.tile_step))
+        around.operands[0] = builder.index(first)
+        around.operands[2] = builder.index(self.tile_step * self.turns)
+
     def _build_barriers(self, builder: KernelBuilder) -> None:
         """Allocate and initialize the mbarriers of the rings, and issue the first loads."""
         names = ("full", "empty") if self.has_producer else ("full",)
         for part in self.streams:
             for name in names:
-                barrier = builder.shared_tile(i64, [self.stages])
-                barrier.name_hint = name
-                cast("Operation", barrier.owner).attributes[RING] = UnitAttr()
-                part.barriers[name] = barrier
+                part.barriers[name] = self._barriers(builder, name, self.stages)
+        if self.turns > 1:
+            self.turn = self._barriers(builder, "turn", self.turns)
         with builder.when(builder.equal(self.thread.result, 0)):
-            counts = {"full": builder.scalar(1, i32), "empty": builder.scalar(self.consumers, i32)}
+            arrivals = self.consumers // self.turns
+            counts = {"full": builder.scalar(1, i32), "empty": builder.scalar(arrivals, i32)}
             for part in self.streams:
                 for stage in range(self.stages):
                     at = [builder.index(stage)]
                     for name, barrier in part.barriers.items():
                         builder.insert(cuda.MbarrierInitOp(Element(barrier, at), counts[name]))
+            for number in range(self.turns if self.turns > 1 else 0):
+                turn = Element(self.turn, [builder.index(number)])
+                builder.insert(cuda.MbarrierInitOp(turn, counts["full"]))
             builder.insert(cuda.FenceMbarrierInitOp())
             for step in range(self.early):
                 k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
@@ -149,6 +178,14 @@ class _Specialization:
                     for part in self.streams:
                         self._load(builder, part, k)
         builder.insert(cuda.SyncThreadsOp())
+
+    @staticmethod
+    def _barriers(builder: KernelBuilder, name: str, count: int) -> SSAValue:
+        """Allocate mbarriers."""
+        barriers = builder.shared_tile(i64, [count])
+        barriers.name_hint = name
+        cast("Operation", barriers.owner).attributes[RING] = UnitAttr()
+        return barriers
 
     @property
     def _right(self) -> list[TmaCopy]:
@@ -256,12 +293,32 @@ class _Specialization:
         last = builder.subtract(step, 1)
         self._free(builder, part, builder.all_of([is_first, has_last]), last)
         builder.insertion_point = InsertPoint.after(op)
+        if tile is not None and self.turns > 1:
+            self._in_turn(builder, is_first, tile)
         for accumulator in loop.accumulators:
             wait_for_wgmma(builder, accumulator, 0)
         if self.trips:
             end = builder.add(builder.index(op.lb), (self.trips - 1) * loop.step)
             self._free(builder, part, is_first, self._step(builder, builder.index(end), tile))
         self._erase_matmuls()
+
+    def _in_turn(self, builder: KernelBuilder, is_first: SSAValue, tile: SSAValue) -> None:
+        """Let the matmul loops of consumers alternate, in the order of their loads.
+
+        Without an order, a consumer could wait for a stage two phases ahead, which the parity of a
+        phase does not tell from the current one.
+        """
+        b, after = builder, builder.insertion_point
+        b.insertion_point = InsertPoint.before(self.loop.op)
+        number = self._number(b, tile)
+        own = b.index(b.mod(number, self.turns))
+        phase = b.index(b.add(b.add(b.div(number, self.turns), own), 1))
+        parity = b.insert(arith.IndexCastOp(b.index(b.mod(phase, 2)), i32)).result
+        b.insert(cuda.MbarrierWaitOp(Element(self.turn, [own]), parity))
+        b.insertion_point = after
+        with b.when(is_first):
+            other = b.index(b.subtract(1, own))
+            b.insert(cuda.MbarrierArriveOp(Element(self.turn, [other])))
 
     def _multiply_in_place(self, builder: KernelBuilder, is_first: SSAValue) -> None:
         """Issue each wgmma in place, among the other ops of the loop that use its results.
@@ -318,11 +375,15 @@ class _Specialization:
         b = builder
         first = known_index(self.loop.op.lb) or 0
         step = b.div(b.index(b.subtract(k, first)), self.loop.step)
-        if self.around is None or tile is None:
+        if tile is None:
             return step
-        past = b.index(b.subtract(tile, self.around.lb))
-        turns = b.div(past, known_index(self.around.step) or 1)
-        return b.add(b.mul(b.index(turns), self.trips), step)
+        return b.add(b.mul(self._number(b, tile), self.trips), step)
+
+    def _number(self, builder: KernelBuilder, tile: SSAValue) -> SSAValue:
+        """Return the number of an output tile of the block, in the order of the loads."""
+        assert self.first_tile is not None
+        past = builder.index(builder.subtract(tile, self.first_tile))
+        return builder.index(builder.div(past, self.tile_step))
 
     def _slot(self, builder: KernelBuilder, step: Index, phase: int) -> tuple[SSAValue, SSAValue]:
         """Return the stage of an iteration, and the parity of its barrier phase.

@@ -28,8 +28,9 @@ from hidet.dialects.task.marks import RING
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.lower_mma import group_start, groups_along
+from hidet.lowering.task.matmul_loops import is_pingpong
 from hidet.lowering.task.tma_copies import TmaWindow
-from hidet.lowering.templates.blocking import SLOTS, STAGED, pieces_of
+from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, pieces_of
 from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
@@ -60,7 +61,8 @@ class StageCopy(RewritePattern):
         element = element_of(store.target)
         pieces = parts.pieces(bytes_of(element))
         outer = KernelBuilder(InsertPoint.at_start(kernel_of(op).body.block))
-        tile = _allocate(outer, parts, len(pieces), element)
+        consumers = CONSUMERS if is_pingpong(kernel_of(op)) else 1
+        tile = _allocate(outer, parts, consumers, len(pieces), element)
         tma = TmaWindow.of(window, shape_of(op.target), tile)
         if tma is None:
             rewriter.erase(cast("Operation", tile.owner))
@@ -142,14 +144,14 @@ class _Partition:
 
 
 def _allocate(
-    builder: KernelBuilder, parts: _Partition, pieces: int, element: Attribute
+    builder: KernelBuilder, parts: _Partition, consumers: int, pieces: int, element: Attribute
 ) -> SSAValue:
     """Allocate a shared tile for one or two pieces of each warp group, with the largest swizzle."""
     columns = parts.columns // pieces
     row = columns * bytes_of(element)
     swizzle = max(size for size in SWIZZLES if size == 0 or row % size == 0)
     layout = SharedLayoutAttr(SharedLayout(1, swizzle))
-    shape = [parts.groups, min(pieces, SLOTS), parts.rows, columns]
+    shape = [parts.groups * consumers, min(pieces, SLOTS), parts.rows, columns]
     tile = builder.allocate(MemRefType(element, shape, layout, SpaceAttr(Space.SHARED)))
     tile.name_hint = "staged"
     cast("Operation", tile.owner).attributes[RING] = UnitAttr()

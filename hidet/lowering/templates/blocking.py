@@ -13,7 +13,16 @@ from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
 from hidet.arch.products import product_named
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.config import BLOCKED, MAX_CHOICE, STRIPED, TRANSPOSED, VECTOR, Config
+from hidet.lowering.templates.config import (
+    BLOCKED,
+    COOPERATIVE,
+    MAX_CHOICE,
+    PINGPONG,
+    STRIPED,
+    TRANSPOSED,
+    VECTOR,
+    Config,
+)
 from hidet.lowering.templates.legality import Footprint, Rejected
 from hidet.lowering.templates.problem import Problem
 
@@ -55,6 +64,7 @@ class Blocking(Config):
         cluster_columns: the blocks of a cluster along N.
         arrangement: for FMA, `blocked`, `striped` or `transposed`.
         residents: the minimum number of resident blocks per multiprocessor, which limits registers.
+        schedule: `cooperative` or `pingpong`, of persistent blocks of one warp group for a tile.
     """
 
     instruction: str
@@ -70,6 +80,7 @@ class Blocking(Config):
     cluster_columns: int = 1
     arrangement: str = BLOCKED
     residents: int = 1
+    schedule: str = COOPERATIVE
 
     @property
     def threads(self) -> int:
@@ -87,6 +98,11 @@ class Blocking(Config):
         by_tma = self.instruction in WGMMA and has_tiles(self.block_k, problem.channels, problem.k)
         return problem.gathered and not by_tma
 
+    def takes_turns(self, problem: Problem, arch: Arch) -> bool:
+        """Return whether two consumers of a block can take turns with tiles that TMA loads."""
+        streams = problem.streams and not self.gathers(problem)
+        return streams and self.tiles(problem) > CONSUMERS * arch.processors
+
     def shared_bytes(self, problem: Problem) -> int:
         """Return the shared memory of a block."""
         padding = 2 * VECTOR // problem.element_bytes if self.arrangement == TRANSPOSED else 0
@@ -97,6 +113,7 @@ class Blocking(Config):
             pieces = pieces_of(own, problem.result_bytes) if self.columns == 1 else 1
             staged = self.block_m * own * min(pieces, SLOTS) // pieces
             results += staged if self.epilogue == STAGED else 0
+        results *= CONSUMERS if self.schedule == PINGPONG else 1
         return operands * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
@@ -163,6 +180,10 @@ WGMMA_TILES = (
 )
 """Tiles for wgmma: rows, columns, and the warp groups along each. Many widths help to fill whole
 waves; multiples of 16 can be swizzled in either order."""
+
+PINGPONG_TILE, CONSUMERS = (64, 256), 2
+"""The tile of consumers that take turns, and their number. Of tiles with 64 or 128 rows it was the
+fastest for epilogues that load a residual or compute GELU, with K from 256 to 1024 (H200)."""
 
 DEPTH = LINE
 """The bytes of K of a tensor core tile. Half of it was 1.1 to 1.3 times slower (H200)."""
@@ -273,6 +294,10 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
                     )
                     yield choice
                 yield replace(choice, epilogue=STAGED)
+            if (block_m, block_n, columns) == (*PINGPONG_TILE, 1) and single.takes_turns(
+                problem, arch
+            ):
+                yield replace(single, grid=arch.processors, epilogue=STAGED, schedule=PINGPONG)
 
 
 def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
@@ -364,9 +389,12 @@ CLUSTER, CLUSTER_TILE = 0.9, 0.25
 """Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic: 3 to
 13% of the time of matmuls from 4096 on that run back to back (H100)."""
 
-RESIDUAL, CROWDED = 0.3, 128
-"""The fraction of the time of residual loads that persistent blocks do not hide if accumulators and
-residuals take more than that many registers of a thread: 8 to 13% of 1x1 convolutions (H100)."""
+OPERATIONS, RESIDUALS = 217e3, 27e3
+"""The operations of an epilogue per microsecond and multiprocessor, one a cycle in each of 128
+lanes, and the bytes of residuals that it loads in the layout of accumulators (H200)."""
+
+EXPOSED = 0.3
+"""The fraction of an epilogue that is not hidden if consumers take turns (H200)."""
 
 
 def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
@@ -416,11 +444,14 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     kept = sum(problem.stored) / problem.n if problem.stored else 1
     stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
     turns = (share - 1) * TURN if stays and staged else 0
-    registers = choice.block_m * choice.block_n // choice.threads
-    registers += problem.residuals * registers * problem.result_bytes // REGISTER_BYTES
-    is_crowded = group == WARP_GROUP and stays and registers > CROWDED
-    residuals = RESIDUAL * share * problem.residuals * size / pace.stores if is_crowded else 0
-    return max(times) + beside + stores + turns + start + residuals
+    elements = share * choice.block_m * choice.block_n
+    epilogue = elements * problem.operations / OPERATIONS
+    epilogue += elements * problem.residuals * problem.result_bytes / RESIDUALS
+    if choice.schedule == PINGPONG:
+        epilogue *= EXPOSED
+    else:  # memory that is busy with residuals hides the rest
+        epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
+    return max(times) + beside + stores + turns + start + epilogue
 
 
 def _efficiency(choice: Blocking, products: int) -> float:

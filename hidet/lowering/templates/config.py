@@ -18,6 +18,10 @@ BLOCKED, STRIPED, TRANSPOSED = "blocked", "striped", "transposed"
 own adjacent elements or vectors, and as the latter, but operand tiles are contiguous along M and N,
 even if their sources are contiguous along K."""
 
+COOPERATIVE, PINGPONG = "cooperative", "pingpong"
+"""How the warp groups of a persistent block share its tiles: all compute each tile, or two take
+turns, so that one multiplies while the other stores (CUTLASS, sm90_gemm_tma_warpspecialized)."""
+
 VECTOR = 16
 """The bytes of a vector access to shared memory, and of the padding of rows of transposed tiles."""
 

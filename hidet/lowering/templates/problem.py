@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.arith import ConstantOp
+from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.grids import loads_of
 from hidet.analysis.im2col import im2col_of
+from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.windows import window_of
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
@@ -40,6 +42,7 @@ class Problem:
         streams: whether TMA can load all operands, so that loads overlap with the epilogue.
             wgmma takes tf32 only contiguous along K.
         residuals: the operands of the epilogue of the size of the result.
+        operations: the arithmetic operations of the epilogue for an element of the result.
     """
 
     batch: int
@@ -56,6 +59,7 @@ class Problem:
     stored: tuple[int, ...] = ()
     streams: bool = True
     residuals: int = 0
+    operations: int = 0
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -80,6 +84,7 @@ class Problem:
             is_aligned_window(operand) and (kind != "tf32" or _is_contiguous(operand, dim))
             for operand, dim in windows
         )
+        residuals, operations = _epilogue(fusion, products)
         return cls(
             batch=prod(result[:-2]),
             m=result[-2],
@@ -94,22 +99,27 @@ class Problem:
             streams=streams,
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
-            residuals=_residuals(fusion, products) if isinstance(fusion, FusionOp) else 0,
+            residuals=residuals,
+            operations=operations,
         )
 
 
-def _residuals(fusion: FusionOp, products: Sequence[SSAValue]) -> int:
-    """Return how many operands of the epilogue have an element for each of a result."""
-    known, count = set(products), 0
-    for op in fusion.body.block.ops:
+def _epilogue(fusion: Operation | None, products: Sequence[SSAValue]) -> tuple[int, int]:
+    """Return the `residuals` and the `operations` of a fusion's epilogue."""
+    known, residuals, operations = set(products), 0, 0
+    grids = fusion.body.block.ops if isinstance(fusion, FusionOp) else ()
+    for op in grids:
         loads = loads_of(op) if isinstance(op, GridOp) else []
         if isinstance(op, GridOp) and any(load.source in known for load in loads):
             size = size_of(op.result)
-            count += sum(
-                load.source not in known and size_of(load.source) >= size for load in loads
+            others = [load for load in loads if load.source not in known]
+            residuals += sum(size_of(load.source) >= size for load in others)
+            operations += sum(
+                is_arithmetic(each) and not isinstance(each, ConstantOp)
+                for each in op.body.block.ops
             )
             known.add(op.result)
-    return count
+    return residuals, operations
 
 
 def is_aligned_window(operand: SSAValue) -> bool:

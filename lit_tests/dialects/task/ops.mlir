@@ -160,11 +160,14 @@ cuda.kernel @group() grid(1) block(384) {
   }
   task.group first(128) count(256) barrier(3) attributes {consumers} (%w) {
   }
+  task.group first(128) count(128) copies(2) (%w, %copy) {
+  }
 }
 // CHECK-LABEL: cuda.kernel @group
 // CHECK-NEXT:    task.group first(0) count(128) (%w) {
 // CHECK-NEXT:      task.foreach (%{{.*}}) in #task.map<spatial(128)> on %w {
 // CHECK:         task.group first(128) count(256) barrier(3) attributes {consumers} (%{{.*}}) {
+// CHECK:         task.group first(128) count(128) copies(2) (%{{.*}}, %copy) {
 
 // GENERIC-LABEL: sym_name = "group"
 // GENERIC:       "task.group"() <{first = 0 : i64, count = 128 : i64}> ({

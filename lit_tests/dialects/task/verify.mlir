@@ -281,3 +281,27 @@ cuda.kernel @group6() grid(1) block(128) {
   task.group first(0) count(64) (%v, %w) {
   }
 }
+
+// -----
+
+// CHECK: copies of 128 threads start at a multiple of that, not at 64
+cuda.kernel @group7() grid(1) block(384) {
+  task.group first(64) count(128) copies(2) (%w, %copy) {
+  }
+}
+
+// -----
+
+// CHECK: and that of several copies a second one, the copy
+cuda.kernel @group8() grid(1) block(384) {
+  task.group first(128) count(128) copies(2) (%w) {
+  }
+}
+
+// -----
+
+// CHECK: a group has one of the barriers 1 to 15
+cuda.kernel @group9() grid(1) block(384) {
+  task.group first(128) count(128) copies(2) barrier(15) (%w, %copy) {
+  }
+}

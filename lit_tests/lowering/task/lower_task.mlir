@@ -378,6 +378,35 @@ cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
 
 // -----
 
+// Copies of a group: a thread has a number in its copy, and each copy a named barrier.
+
+// CHECK-LABEL: cuda.kernel @copies
+// CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
+// CHECK-DAG:     %[[T:.*]] = cuda.thread_id x
+// CHECK:         arith.cmpi sge, %[[T]]
+// CHECK:         %[[Q:.*]] = arith.divsi %[[T]], %[[C128]] : index
+// CHECK-NEXT:    %[[COPY:.*]] = arith.subi %[[Q]], %{{.*}} : index
+// CHECK-NEXT:    %[[W:.*]] = arith.remsi %[[T]], %[[C128]] : index
+// CHECK:         scf.if
+// CHECK:           %[[B:.*]] = arith.addi %[[COPY]], %{{.*}} : index
+// CHECK-NEXT:      %[[N:.*]] = arith.index_cast %[[B]] : index to i32
+// CHECK-NEXT:      cuda.barrier_sync %[[N]] count 128
+// CHECK:           memref.store %{{.*}}, %y[%[[COPY]], %[[W]]]
+!copied = memref<1xf32, #task.map<spatial(1) * replicate(128)>, #cuda.space<register>>
+cuda.kernel @copies(%y : memref<2x128xf32>) grid(1) block(384) {
+  %one = arith.constant 1.0 : f32
+  task.group first(128) count(128) copies(2) (%w, %copy) {
+    %tile = memref.alloca() : !copied
+    task.foreach (%i) of %tile on %w : !copied {
+      memref.store %one, %tile[%i] : !copied
+    }
+    task.combine add %tile on %w : !copied
+    memref.store %one, %y[%copy, %w] : memref<2x128xf32>
+  }
+}
+
+// -----
+
 // In a block of several dimensions a group counts threads as CUDA does.
 
 // CHECK-LABEL: cuda.kernel @dimensions

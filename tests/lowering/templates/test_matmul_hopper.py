@@ -1,6 +1,7 @@
 """The kernel that the passes make of a large product on Hopper: its structure, its registers."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from xdsl.parser import Parser
@@ -18,14 +19,20 @@ BEST = Blocking(
 )  # the choice of examples/script/matmul_hopper.py
 
 
+TURNS = replace(BEST, block_m=64, rows=1, stages=4, schedule="pingpong")
+
+
 @pytest.fixture
-def source(monkeypatch):
-    """Give the CUDA C++ of a linear layer of 4096 x 4096 x 4096."""
-    monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [BEST])
+def source(request, monkeypatch):
+    """Return the CUDA C++ of a linear layer of 4096 x 4096 x 4096 with a residual, or without."""
+    blocking = getattr(request, "param", BEST)
+    monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [blocking])
     matrix = f"tensor<{SIZE}x{SIZE}xf16>"
-    text = f"""func.func @forward(%x: {matrix}, %w: {matrix}) -> {matrix} {{
+    result = "%z" if blocking is TURNS else "%y"
+    text = f"""func.func @forward(%x: {matrix}, %w: {matrix}, %r: {matrix}) -> {matrix} {{
       %y = graph.linear %x, %w : ({matrix}, {matrix}) -> {matrix}
-      func.return %y : {matrix}
+      %z = graph.add %y, %r : ({matrix}, {matrix}) -> {matrix}
+      func.return {result} : {matrix}
     }}"""
     context = make_context()
     module = Parser(context, text).parse_module()
@@ -50,6 +57,17 @@ def test_the_structure_is_that_of_the_script(source, load_example):
         assert set(re.findall(r"barrier_sync<(\d+)>", text)) == {"128"}
 
 
+@pytest.mark.parametrize("source", [TURNS], indirect=True)
+def test_consumers_take_turns(source):
+    """The producer goes through all tiles of a block, each consumer through every other one."""
+    assert re.findall(r"for \(int tile = (.*);.*tile \+= (\d+)\)", source) == [
+        ("bid; tile < 1024", "132"),
+        ("bid + thread_div128 * 132 - 132; tile < 1024", "264"),
+    ]
+    assert len(re.findall(r"mbarrier_(?:wait|arrive)\(&turn", source)) == 2
+
+
+@pytest.mark.parametrize("source", [BEST, TURNS], indirect=True)
 def test_products_are_not_serialized_and_nothing_is_spilled(source, check_ptxas):
     """What ptxas says of the kernel: no warning (C7508, C7511), no spill, no stack."""
     check_ptxas(source)

@@ -67,6 +67,8 @@ BLOCKINGS = (
     Blocking(FMA, 64, 64, 16, 4, 16, 3, arrangement=TRANSPOSED),
     Blocking(FMA, 32, 32, 8, 4, 8, 1, arrangement=TRANSPOSED),
     Blocking(WGMMA_TF32, 64, 64, 32, 1, 1, 2, cluster_rows=2),
+    Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 2, grid=1, epilogue="staged", schedule="pingpong"),
+    Blocking(WGMMA_BF16, 64, 32, 32, 1, 1, 4, grid=2, schedule="pingpong"),
 )
 ORIENTATIONS = ("nn", "nt", "tn", "tt")
 QUICK = {
@@ -93,6 +95,8 @@ QUICK = {
     (23, "tn"),
     (24, "nn"),
     (25, "nt"),
+    (26, "nt"),
+    (27, "nn"),
 }
 
 
