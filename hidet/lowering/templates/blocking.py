@@ -389,9 +389,12 @@ CLUSTER, CLUSTER_TILE = 0.9, 0.25
 """Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic: 3 to
 13% of the time of matmuls from 4096 on that run back to back (H100)."""
 
-OPERATIONS, RESIDUALS = 217e3, 27e3
+OPERATIONS, RESIDUALS = 217e3, 22e3
 """The operations of an epilogue per microsecond and multiprocessor, one a cycle in each of 128
 lanes, and the bytes of residuals that it loads in the layout of accumulators (H200)."""
+
+LARGE = CONSUMERS * prod(PINGPONG_TILE)
+"""The elements of a result per multiprocessor from which the time of epilogues matters."""
 
 EXPOSED = 0.3
 """The fraction of an epilogue that is not hidden if consumers take turns (H200)."""
@@ -444,14 +447,21 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     kept = sum(problem.stored) / problem.n if problem.stored else 1
     stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
     turns = (share - 1) * TURN if stays and staged else 0
-    elements = share * choice.block_m * choice.block_n
-    epilogue = elements * problem.operations / OPERATIONS
-    epilogue += elements * problem.residuals * problem.result_bytes / RESIDUALS
-    if choice.schedule == PINGPONG:
-        epilogue *= EXPOSED
-    else:  # memory that is busy with residuals hides the rest
+    epilogue = _epilogue(choice, problem, share)
+    if problem.batch * problem.m * problem.n < LARGE * arch.processors:
+        epilogue = 0  # latency dominates
+    elif choice.schedule == COOPERATIVE:  # memory that is busy with residuals hides the rest
         epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
     return max(times) + beside + stores + turns + start + epilogue
+
+
+def _epilogue(choice: Blocking, problem: Problem, share: int) -> float:
+    """Return the time in microseconds that epilogues add if a multiprocessor has `share` tiles."""
+    elements = share * choice.block_m * choice.block_n
+    residuals = problem.residuals * problem.result_bytes / RESIDUALS
+    time = elements * (problem.operations / OPERATIONS + residuals)
+    # Nothing hides the epilogue of the last tile.
+    return time * (EXPOSED + (1 - EXPOSED) / share) if choice.schedule == PINGPONG else time
 
 
 def _efficiency(choice: Blocking, products: int) -> float:
