@@ -34,6 +34,7 @@ from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
 
 
@@ -195,3 +196,4 @@ class StageEpiloguePass(KernelPass):
         has_tma = TMA_STORE[2].runs_on(Arch.parse(self.arch))
         if has_tma and choices_of(kernel).get("epilogue") == STAGED:
             rewrite_once(kernel.body, {CopyOp: StageCopy()})
+            drop_dead_code(kernel)  # the original sinks, and indices of stores that were replaced
