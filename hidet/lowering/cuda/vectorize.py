@@ -1,5 +1,6 @@
 """The pass `vectorize`: turns loops over adjacent elements into vector accesses."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -111,6 +112,7 @@ class _Rewrite:
         accesses = self._vectors.vector_accesses()
         for access in accesses:
             _align(access.first.array, access.size)
+            self._remember(access.op.indices)
         pair = self._vectors.copied_through(accesses)
         if pair is not None:
             source, target = pair
@@ -181,6 +183,14 @@ class _Rewrite:
     def _valid_elements(self, width: int) -> SSAValue | None:
         """Return the number of elements that a copy reads; None for all of them."""
         return self._valid and valid_elements(self._before, self._valid, width)
+
+    def _remember(self, indices: Iterable[SSAValue]) -> None:
+        """Reuse values ahead of the loop: indices, or what the loop adds its counter to."""
+        for index in indices:
+            owner = index.owner
+            for value in owner.operands if isinstance(owner, arith.AddiOp) else (index,):
+                if not self._loop.is_ancestor(value.owner):
+                    self._materializer.remember(self._vectors.forms.form(value), value)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert
