@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType
@@ -11,12 +12,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.analysis.memory import is_arithmetic, root_of
+from hidet.analysis.memory import READ, WRITE, is_arithmetic, root_of
 from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.effects import reads_of, writes_of
+from hidet.dialects.effects import accessed, effects_of
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
@@ -52,10 +53,14 @@ def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that an op, nested ops included, reads and writes."""
     found = Accesses()
     for inner in ops_in(op):
-        if not is_arithmetic(inner):
-            found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
-            found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
+        if not is_arithmetic(inner) and (effects := effects_of(inner)):
+            found.reads.update(_shared_tiles(accessed(effects, READ)))
+            found.writes.update(_shared_tiles(accessed(effects, WRITE)))
     return found
+
+
+def _shared_tiles(values: Iterable[SSAValue | None]) -> set[SSAValue]:
+    return {root_of(value) for value in values if value is not None and _is_shared(value)}
 
 
 def _is_shared(value: SSAValue) -> bool:
@@ -126,6 +131,10 @@ class _Barriers:
 
     kernel: KernelOp
 
+    def __post_init__(self) -> None:
+        # Loops are visited several times; barriers that are inserted access no tile.
+        self._accesses_of = cache(accesses_of)
+
     @cached_property
     def divergence(self) -> DivergenceAnalysis:
         """The divergence analysis of the kernel, which barriers do not invalidate."""
@@ -137,6 +146,8 @@ class _Barriers:
         `pending` are the accesses since the last barrier, and is updated.
         """
         for op in list(block.ops):
+            if is_arithmetic(op):
+                continue
             if self._is_barrier(op):
                 pending.clear()
             elif isinstance(op, GroupOp):
@@ -146,7 +157,7 @@ class _Barriers:
             elif isinstance(op, scf.IfOp) and self.is_collective(op):
                 self._order_branch(op, pending)
             else:
-                accesses = Pending(accesses_of(op))
+                accesses = Pending(self._accesses_of(op))
                 self._wait(op, accesses, pending)
                 pending.add(accesses)
 
@@ -155,7 +166,7 @@ class _Barriers:
 
         The group's own barriers do not synchronize other threads.
         """
-        inside = Pending(groups={op: accesses_of(op)})
+        inside = Pending(groups={op: self._accesses_of(op)})
         self._wait(op, inside, pending)
         own = Pending(pending.of(op))
         self.order(op.body.block, own)
@@ -201,15 +212,15 @@ class _Barriers:
             if self._is_barrier(op):
                 return True
             if isinstance(op, GroupOp):
-                accesses = accesses_of(op)
+                accesses = self._accesses_of(op)
                 exposed.add(Pending(groups={op: accesses}, own={op: accesses}))
             elif isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp) and self.is_collective(op):
                 blocks = [inner for region in op.regions for inner in region.blocks]
                 ends = [self._expose(inner, exposed) for inner in blocks]
                 if isinstance(op, scf.IfOp) and all(ends) and len(ends) > 1:
                     return True
-            else:
-                exposed.add(Pending(accesses_of(op)))
+            elif not is_arithmetic(op):
+                exposed.add(Pending(self._accesses_of(op)))
         return False
 
     def is_collective(self, op: Operation) -> bool:
