@@ -9,7 +9,17 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from hidet.analysis.forms import ANY, ZERO, Atom, LinearForm, Quotient, Range, Remainder, Variable
+from hidet.analysis.forms import (
+    ANY,
+    DIVISIONS,
+    ZERO,
+    Atom,
+    LinearForm,
+    Quotient,
+    Range,
+    Remainder,
+    Variable,
+)
 
 Condition: TypeAlias = tuple[LinearForm, Range]
 """A form without constant term, and its known range."""
@@ -306,7 +316,7 @@ class FormAlgebra:
 
     def _shorten(self, form: LinearForm) -> LinearForm | None:
         for atom, coefficient in form.terms.items():
-            if not isinstance(atom, Quotient | Remainder):
+            if not isinstance(atom, DIVISIONS):
                 continue
             for other in self._other_forms(atom, coefficient, form):
                 candidate = form + (other - LinearForm.of(atom, coefficient))
@@ -325,7 +335,7 @@ class FormAlgebra:
         eliminated = all(
             candidate.coefficient_of(atom) in (0, coefficient)
             for atom, coefficient in form.terms.items()
-            if isinstance(atom, Quotient | Remainder)
+            if isinstance(atom, DIVISIONS)
         )
         limits = self.range(candidate)
         return eliminated and limits.intersect(self.range(form)) == limits

@@ -45,18 +45,20 @@ def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
             memory is aligned to 16 bytes.
         dims: the candidate dimensions, the preferred one last.
     """
-    addresses = _Addresses()
-    best = Run(dims[-1], 1)
     if 0 in shape_of(view):
-        return best
-    adjacent = {dim: addresses.count_adjacent(view, dim) for dim in dims}
+        return Run(dims[-1], 1)
+    addresses = _Addresses()
+    lengths: dict[int, int] = {}
     for dim in reversed(dims):
         length = max(ACCESS_BYTES // bytes_of(element_of(view)), 1)
         while length > 1 and not addresses.has_runs(view, dim, length):
             length //= 2
-        if (length, adjacent[dim]) > (best.length, adjacent[best.dim]):
-            best = Run(dim, length)
-    return best
+        lengths[dim] = length
+    longest = max(lengths.values())
+    best, *others = [dim for dim, length in lengths.items() if length == longest]
+    if others:
+        best = max((best, *others), key=lambda dim: addresses.count_adjacent(view, dim))
+    return Run(best, longest)
 
 
 class _Addresses:

@@ -76,6 +76,8 @@ class LinearForm:
 
     __slots__ = ("_hash", "constant", "depth", "terms", "weight")
 
+    _hash: int | None
+
     terms: Mapping[Atom, int]
     constant: int
     weight: int
@@ -87,14 +89,16 @@ class LinearForm:
         self.terms = terms
         self.constant = constant
         self.weight = self.depth = 0
+        self._hash = None
         for atom in terms:
-            if isinstance(atom, Quotient | Remainder):
+            if isinstance(atom, DIVISIONS):
                 self.weight += 1 + atom.form.weight
                 self.depth = max(self.depth, 1 + atom.form.depth)
-        self._hash = hash((frozenset(terms.items()), constant))
 
     @override
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((frozenset(self.terms.items()), self.constant))
         return self._hash
 
     @override
@@ -103,7 +107,6 @@ class LinearForm:
             return True
         return (
             isinstance(other, LinearForm)
-            and self._hash == other._hash
             and self.constant == other.constant
             and self.terms == other.terms
         )
@@ -185,7 +188,7 @@ class LinearForm:
     def leaves(self) -> Iterator[SSAValue | Variable]:
         """Yield the SSA values and variables in the form, possibly with repetitions."""
         for atom in self.terms:
-            if isinstance(atom, Quotient | Remainder):
+            if isinstance(atom, DIVISIONS):
                 yield from atom.form.leaves()
             else:
                 yield atom
@@ -194,13 +197,12 @@ class LinearForm:
         """Evaluate the form for given values of its leaves."""
         total = self.constant
         for atom, coefficient in self.terms.items():
-            match atom:
-                case Quotient(form, divisor):
-                    total += coefficient * (form.evaluate(values) // divisor)
-                case Remainder(form, divisor):
-                    total += coefficient * (form.evaluate(values) % divisor)
-                case _:
-                    total += coefficient * values[atom]
+            if isinstance(atom, Quotient):
+                total += coefficient * (atom.form.evaluate(values) // atom.divisor)
+            elif isinstance(atom, Remainder):
+                total += coefficient * (atom.form.evaluate(values) % atom.divisor)
+            else:
+                total += coefficient * values[atom]
         return total
 
     @override
@@ -229,6 +231,9 @@ class Remainder:
     form: LinearForm
     divisor: int
 
+
+DIVISIONS = (Quotient, Remainder)
+"""The classes of atoms that are divisions."""
 
 Atom: TypeAlias = SSAValue | Variable | Quotient | Remainder
 """An operand of a linear form."""

@@ -378,8 +378,9 @@ def _leading_constants(block: Block, end: InsertPoint) -> dict[int, SSAValue]:
     found: dict[int, SSAValue] = {}
     op = block.first_op
     while op is not end.insert_before and isinstance(op, arith.ConstantOp):
-        if isinstance(op.value, IntegerAttr) and isinstance(op.result.type, IndexType):
-            found[op.value.value.data] = op.result
+        (result,), number = op.results, op.properties["value"]
+        if isinstance(result.type, IndexType) and isinstance(number, IntegerAttr):
+            found[number.value.data] = result
         op = op.next_op
     return found
 
