@@ -32,7 +32,8 @@ class OrderDimensions(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        if is_view(op) or op.is_stored or _is_of_rows(op):
+        is_vector = sum(extent > 1 for extent in op.shape) < 2
+        if is_vector or is_view(op) or op.is_stored or _is_of_rows(op):
             return
         order = order_of(op)
         if order == sorted(order):
