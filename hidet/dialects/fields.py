@@ -7,7 +7,6 @@ from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
-from typing_extensions import override
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
@@ -66,13 +65,6 @@ class FieldsOp(IRDLOperation):
     inferred.
     """
 
-    @override
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, accessor in list(vars(cls).items()):
-            if isinstance(accessor, BaseAttrAccessor):
-                setattr(cls, name, _OperandSegment(accessor))
-
     def __init__(self, *fields: Field, **named: Field) -> None:
         definition, given = self.get_irdl_definition(), _given(type(self), fields, named)
         operands = [cast("Values", given.get(name, ())) for name, _ in definition.operands]
@@ -130,8 +122,15 @@ class FieldsOp(IRDLOperation):
         return found
 
 
+def cache_segments(op: type[Operation]) -> None:
+    """Replace the accessors of operand segments of a class: xDSL's decode the sizes every time."""
+    for name, accessor in list(vars(op).items()):
+        if isinstance(accessor, BaseAttrAccessor):
+            setattr(op, name, _OperandSegment(accessor))
+
+
 class _OperandSegment:
-    """An accessor of operands that decodes the segment sizes once, unlike xDSL's."""
+    """An accessor of operands that decodes the segment sizes once."""
 
     def __init__(self, accessor: BaseAttrAccessor) -> None:
         assert accessor.construct is VarIRConstruct.OPERAND
