@@ -118,7 +118,7 @@ class TransposeMatmul(RewritePattern):
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
         shape = shape_of(op.result)
         is_plain = len(shape_of(op.lhs)) == len(shape_of(op.rhs)) == 2 and min(shape) >= FEW
-        if not is_plain or not all(map(_has_strides, op.operands)) or not _is_reduced(op.result):
+        if not is_plain or not _is_reduced(op.result) or not all(map(_has_strides, op.operands)):
             return
         b = GridBuilder.like(op)
         product = b.insert(
