@@ -133,6 +133,8 @@ def _is_local(memory: Memory) -> bool:
 
 def writes_of(op: Operation) -> set[Memory]:
     """Return the memory that an operation writes, without that of nested operations."""
+    if is_arithmetic(op):
+        return set()
     convergent = {MemoryClass.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
     effects = effects_of(op)
     if effects is None:

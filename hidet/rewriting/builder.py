@@ -31,6 +31,7 @@ from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.task.layout import TaskMapAttr
+from hidet.dialects.walking import ops_of_block
 from hidet.mapping import TaskMap
 from hidet.rewriting.locations import LocatedBuilder
 
@@ -354,7 +355,7 @@ class KernelBuilder(LocatedBuilder):
         for argument, value in zip(block.args, arguments, strict=True):
             argument.replace_all_uses_with(value)
         yielded: list[SSAValue] = []
-        for op in list(block.ops):
+        for op in ops_of_block(block):
             op.detach()
             if op.has_trait(IsTerminator):
                 yielded = list(op.operands)

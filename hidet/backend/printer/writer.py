@@ -17,6 +17,7 @@ from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.names import NameScopes, is_identifier
 from hidet.dialects.cuda.signs import is_unsigned
 from hidet.dialects.locations import source_lines
+from hidet.dialects.walking import ops_of_block
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
 
 StatementPrinter: TypeAlias = "Callable[[Any, Writer], None]"
@@ -110,7 +111,7 @@ class Writer:
         """Write the statements of a block between braces, indented."""
         self._depth += 1
         with self.scope():
-            for op in block.ops:
+            for op in ops_of_block(block):
                 self.statement(op)
         self._depth -= 1
 

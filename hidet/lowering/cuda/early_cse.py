@@ -13,7 +13,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect, is_s
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
 from hidet.dialects.cuda.checks import FaultCheckOp
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.walking import blocks_in, ops_of_block
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Merger:
     def visit(self, block: Block) -> None:
         """Merge the ops of a block with each other and with dominating ops."""
         added: list[Hashable] = []
-        for op in tuple(block.ops):
+        for op in ops_of_block(block):
             if op.regions:
                 self._visit_regions(op)
             elif (key := self._key(op)) is not None:
@@ -151,7 +151,7 @@ class _Merger:
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
         anything = accesses is None
         for block in blocks_in(op):
-            for inner in block.ops:
+            for inner in ops_of_block(block):
                 if not is_arithmetic(inner):
                     writes = self._writes_of(inner)
                     roots |= writes.roots

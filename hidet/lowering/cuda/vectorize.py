@@ -22,7 +22,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
-from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
 from hidet.lowering.cuda.unswitch import ConditionHoister, unswitch
 from hidet.lowering.cuda.vector_accesses import Address, VectorAccess, VectorLoop
 from hidet.rewriting.builder import KernelBuilder
@@ -87,7 +87,7 @@ class VectorizePass(KernelPass):
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:
     found: list[scf.ForOp] = []
-    for op in block.ops:
+    for op in ops_of_block(block):
         inner = [loop for block in blocks_in(op) for loop in _innermost_loops(block)]
         found += inner or ([op] if isinstance(op, scf.ForOp) else [])
     return found

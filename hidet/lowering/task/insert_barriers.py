@@ -21,7 +21,7 @@ from hidet.dialects.effects import accessed, effects_of
 from hidet.dialects.shaped import shaped_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
-from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.dialects.walking import ops_in, ops_of_block, ops_of_class
 from hidet.lowering.task.groups import insert_barrier, workers_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -145,7 +145,7 @@ class _Barriers:
 
         `pending` are the accesses since the last barrier, and is updated.
         """
-        for op in list(block.ops):
+        for op in ops_of_block(block):
             if is_arithmetic(op):
                 continue
             if self._is_barrier(op):
