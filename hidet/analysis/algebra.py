@@ -11,9 +11,9 @@ from xdsl.ir import SSAValue
 
 from hidet.analysis.forms import (
     ANY,
-    DIVISIONS,
     ZERO,
     Atom,
+    Division,
     LinearForm,
     Quotient,
     Range,
@@ -316,7 +316,7 @@ class FormAlgebra:
 
     def _shorten(self, form: LinearForm) -> LinearForm | None:
         for atom, coefficient in form.terms.items():
-            if not isinstance(atom, DIVISIONS):
+            if not isinstance(atom, Division):
                 continue
             for other in self._other_forms(atom, coefficient, form):
                 candidate = form + (other - LinearForm.of(atom, coefficient))
@@ -335,14 +335,12 @@ class FormAlgebra:
         eliminated = all(
             candidate.coefficient_of(atom) in (0, coefficient)
             for atom, coefficient in form.terms.items()
-            if isinstance(atom, DIVISIONS)
+            if isinstance(atom, Division)
         )
         limits = self.range(candidate)
         return eliminated and limits.intersect(self.range(form)) == limits
 
-    def _other_forms(
-        self, atom: Quotient | Remainder, coefficient: int, form: LinearForm
-    ) -> list[LinearForm]:
+    def _other_forms(self, atom: Division, coefficient: int, form: LinearForm) -> list[LinearForm]:
         """Return forms equal to `coefficient * atom` that may simplify the sum."""
         inner, divisor = atom.form, atom.divisor
         others: list[LinearForm] = []

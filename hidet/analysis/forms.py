@@ -91,7 +91,7 @@ class LinearForm:
         self.weight = self.depth = 0
         self._hash = None
         for atom in terms:
-            if isinstance(atom, DIVISIONS):
+            if isinstance(atom, Division):
                 self.weight += 1 + atom.form.weight
                 self.depth = max(self.depth, 1 + atom.form.depth)
 
@@ -188,7 +188,7 @@ class LinearForm:
     def leaves(self) -> Iterator[SSAValue | Variable]:
         """Yield the SSA values and variables in the form, possibly with repetitions."""
         for atom in self.terms:
-            if isinstance(atom, DIVISIONS):
+            if isinstance(atom, Division):
                 yield from atom.form.leaves()
             else:
                 yield atom
@@ -197,10 +197,9 @@ class LinearForm:
         """Evaluate the form for given values of its leaves."""
         total = self.constant
         for atom, coefficient in self.terms.items():
-            if isinstance(atom, Quotient):
-                total += coefficient * (atom.form.evaluate(values) // atom.divisor)
-            elif isinstance(atom, Remainder):
-                total += coefficient * (atom.form.evaluate(values) % atom.divisor)
+            if isinstance(atom, Division):
+                divided = divmod(atom.form.evaluate(values), atom.divisor)
+                total += coefficient * divided[isinstance(atom, Remainder)]
             else:
                 total += coefficient * values[atom]
         return total
@@ -217,23 +216,20 @@ class LinearForm:
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """`form floordiv divisor`; the divisor is positive."""
+class Division:
+    """A division of a form by a positive constant."""
 
     form: LinearForm
     divisor: int
 
 
-@dataclass(frozen=True)
-class Remainder:
+class Quotient(Division):
+    """`form floordiv divisor`."""
+
+
+class Remainder(Division):
     """`form mod divisor`, in `[0, divisor)`."""
 
-    form: LinearForm
-    divisor: int
-
-
-DIVISIONS = (Quotient, Remainder)
-"""The classes of atoms that are divisions."""
 
 Atom: TypeAlias = SSAValue | Variable | Quotient | Remainder
 """An operand of a linear form."""

@@ -56,11 +56,12 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
     while block is not None:
         op = block.first_op
         while op is not None:
-            if not is_postorder:
-                ops.append(op)
-            for inner in op.regions:
-                _collect(inner, ops, is_postorder)
-            if is_postorder:
+            if op.regions:
+                start = len(ops)
+                for inner in op.regions:
+                    _collect(inner, ops, is_postorder)
+                ops.insert(len(ops) if is_postorder else start, op)
+            else:
                 ops.append(op)
             op = op.next_op
         block = block.next_block
