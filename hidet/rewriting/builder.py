@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DenseArrayBase,
     FixedBitwidthType,
     FloatAttr,
     IndexType,
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     UnitAttr,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -37,6 +39,9 @@ from hidet.rewriting.locations import LocatedBuilder
 
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
+
+_NO_OPERANDS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])}
+"""The properties of an allocation of static extents."""
 
 _Combiner: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
 
@@ -206,10 +211,8 @@ class KernelBuilder(LocatedBuilder):
     def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
         """Allocate a memref of a type."""
         return self.insert(
-            memref.AllocaOp.build(
-                operands=[[], []], result_types=[kind], properties={"alignment": None}
-            )
-        ).results[0]
+            memref.AllocaOp.create(result_types=[kind], properties=_NO_OPERANDS)
+        ).memref
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
         """Load an element of a memref."""
