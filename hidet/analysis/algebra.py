@@ -9,17 +9,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from hidet.analysis.forms import (
-    ANY,
-    ZERO,
-    Atom,
-    Division,
-    LinearForm,
-    Quotient,
-    Range,
-    Remainder,
-    Variable,
-)
+from hidet.analysis.forms import ANY, ZERO, Atom, LinearForm, Quotient, Range, Remainder, Variable
 
 Condition: TypeAlias = tuple[LinearForm, Range]
 """A form without constant term, and its known range."""
@@ -315,9 +305,7 @@ class FormAlgebra:
         return form
 
     def _shorten(self, form: LinearForm) -> LinearForm | None:
-        for atom, coefficient in form.terms.items():
-            if not isinstance(atom, Division):
-                continue
+        for atom, coefficient in form.divisions:
             for other in self._other_forms(atom, coefficient, form):
                 candidate = form + (other - LinearForm.of(atom, coefficient))
                 if self._is_simpler(candidate, form):
@@ -334,13 +322,14 @@ class FormAlgebra:
             return False
         eliminated = all(
             candidate.coefficient_of(atom) in (0, coefficient)
-            for atom, coefficient in form.terms.items()
-            if isinstance(atom, Division)
+            for atom, coefficient in form.divisions
         )
         limits = self.range(candidate)
         return eliminated and limits.intersect(self.range(form)) == limits
 
-    def _other_forms(self, atom: Division, coefficient: int, form: LinearForm) -> list[LinearForm]:
+    def _other_forms(
+        self, atom: Quotient | Remainder, coefficient: int, form: LinearForm
+    ) -> list[LinearForm]:
         """Return forms equal to `coefficient * atom` that may simplify the sum."""
         inner, divisor = atom.form, atom.divisor
         others: list[LinearForm] = []

@@ -177,6 +177,11 @@ class LinearForm:
                 return atom
         return None
 
+    @property
+    def divisions(self) -> list[tuple[Quotient | Remainder, int]]:
+        """The terms that are divisions."""
+        return [(atom, k) for atom, k in self.terms.items() if isinstance(atom, Division)]
+
     def coefficient_of(self, atom: Atom) -> int:
         """Return the coefficient of an atom; 0 if the form has no such term."""
         return self.terms.get(atom, 0)

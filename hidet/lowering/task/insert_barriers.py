@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -18,7 +17,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.dialects.effects import accessed, effects_of
-from hidet.dialects.shaped import shaped_type
+from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
 from hidet.dialects.walking import ops_in, ops_of_block, ops_of_class
@@ -60,16 +59,15 @@ def accesses_of(op: Operation) -> Accesses:
 
 
 def _shared_tiles(values: Iterable[SSAValue | None]) -> set[SSAValue]:
-    return {root_of(value) for value in values if value is not None and _is_shared(value)}
-
-
-def _is_shared(value: SSAValue) -> bool:
-    """Return whether a value is a shared tile whose accesses are not ordered yet."""
-    return (
-        isinstance(value.type, MemRefType)
-        and space_of(shaped_type(value)) is Space.SHARED
+    """Return the shared tiles among values whose accesses are not ordered yet."""
+    return {
+        root_of(value)
+        for value in values
+        if value is not None
+        and is_memref(value.type)
+        and space_of(value.type) is Space.SHARED
         and not (isinstance(value.owner, memref.AllocaOp) and RING in value.owner.attributes)
-    )
+    }
 
 
 @dataclass
