@@ -186,11 +186,13 @@ class _Rewrite:
 
     def _remember(self, indices: Iterable[SSAValue]) -> None:
         """Reuse values ahead of the loop: indices, or what the loop adds its counter to."""
+        forms, algebra = self._vectors.forms, self._vectors.forms.algebra(self._block)
         for index in indices:
             owner = index.owner
             for value in owner.operands if isinstance(owner, arith.AddiOp) else (index,):
-                if not self._loop.is_ancestor(value.owner):
-                    self._materializer.remember(self._vectors.forms.form(value), value)
+                block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+                if not self._loop.is_ancestor(value.owner) and forms.algebra(block) is algebra:
+                    self._materializer.remember(forms.form(value), value)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert

@@ -1,7 +1,7 @@
 """The pass `lower-task`: lowers block-level task ops to per-thread code."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, memref
@@ -112,23 +112,14 @@ def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list
     return task
 
 
-@dataclass
 class LowerForeach(RewritePattern):
-    """`task.foreach` becomes a loop nest over the repeat digits of its map.
-
-    Loops of a block with the same map and worker share the first task.
-    """
-
-    firsts: dict[object, list[Index]] = field(default_factory=dict[object, list[Index]])
+    """`task.foreach` becomes a loop nest over the repeat digits of its map."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
         builder = KernelBuilder(InsertPoint.before(op))
         tasks = op.tasks
-        key = op.parent, op.worker, tasks
-        if key not in self.firsts:
-            self.firsts[key] = first_task(builder, tasks, op.worker)
-        task = [*self.firsts[key]]
+        task = first_task(builder, tasks, op.worker)
         limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
         hints = [hint.data for hint in op.unroll or ()] or [0] * tasks.rank
         unroll = [

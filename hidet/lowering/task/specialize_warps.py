@@ -170,6 +170,7 @@ class _Specialization:
                             if is_arithmetic(op):
                                 builder.insert(op.clone(values))
                         self._build_fetch_loop(builder, values, tile)
+        drop_dead_code(group)
 
     def _build_fetch_loop(
         self,
@@ -418,4 +419,3 @@ class SpecializeWarpsPass(KernelPass):
         found = _specialization(kernel, arch) if TMA_LOAD[2].runs_on(arch) else None
         if found is not None:
             found.build()
-            drop_dead_code(kernel)  # views of operands, and what only one of the groups uses

@@ -34,7 +34,6 @@ from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
-from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
 
 
@@ -94,6 +93,8 @@ class StageCopy(RewritePattern):
         with builder.when(_is_first(builder, op)):
             builder.insert(TmaWaitOp(0))
         rewriter.erase(op)
+        if sink.result.first_use is None:
+            rewriter.erase(sink)
 
 
 def _is_first(builder: KernelBuilder, op: CopyOp) -> SSAValue:
@@ -196,4 +197,3 @@ class StageEpiloguePass(KernelPass):
         has_tma = TMA_STORE[2].runs_on(Arch.parse(self.arch))
         if has_tma and choices_of(kernel).get("epilogue") == STAGED:
             rewrite_once(kernel.body, {CopyOp: StageCopy()})
-            drop_dead_code(kernel)  # the original sinks, and indices of stores that were replaced
