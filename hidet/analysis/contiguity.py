@@ -121,15 +121,12 @@ class _Addresses:
         return all(self._is_run(view, index, dim, length) for index in samples)
 
     def _is_run(self, view: SSAValue, index: Sequence[int], dim: int, length: int) -> bool:
-        """Return whether an aligned run of a length starts at an element."""
+        """Return whether an aligned run of a length starts at an element, by its ends."""
         first = self.address(view, index)
         if first is None or first[1] % length:
             return False
-        others = (self.address(view, _moved(index, dim, step)) for step in range(1, length))
-        return all(
-            other is not None and other[1] == place
-            for place, other in enumerate(others, start=first[1] + 1)
-        )
+        ends = [(step, self.address(view, _moved(index, dim, step))) for step in (1, length - 1)]
+        return all(other is not None and other[1] == first[1] + step for step, other in ends)
 
 
 def _layout_of(view: SSAValue) -> tuple[int, list[int]] | None:
