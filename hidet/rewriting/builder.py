@@ -32,6 +32,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
+from hidet.dialects.effects import has_trait
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.dialects.walking import ops_of_block
 from hidet.mapping import TaskMap
@@ -360,7 +361,7 @@ class KernelBuilder(LocatedBuilder):
         yielded: list[SSAValue] = []
         for op in ops_of_block(block):
             op.detach()
-            if op.has_trait(IsTerminator):
+            if has_trait(type(op), IsTerminator):
                 yielded = list(op.operands)
                 op.drop_all_references()
             else:

@@ -1,11 +1,9 @@
 """Dead code elimination in one backward walk."""
 
-from functools import cache
-
 from xdsl.ir import Block, Operation
 from xdsl.traits import IsTerminator, MemoryEffectKind, RecursiveMemoryEffect
 
-from hidet.dialects.effects import effects_of
+from hidet.dialects.effects import effects_of, has_trait
 from hidet.dialects.walking import blocks_in
 
 
@@ -30,7 +28,7 @@ def _sweep(block: Block) -> bool:
         if is_unused or not has_effect:
             if _has_effect(op, bool(has_inner)):
                 has_effect = True
-            elif is_unused and not _is_terminator(type(op)):
+            elif is_unused and not has_trait(type(op), IsTerminator):
                 block.erase_op(op)
         op = previous
     return has_effect
@@ -38,19 +36,9 @@ def _sweep(block: Block) -> bool:
 
 def _has_effect(op: Operation, has_inner: bool) -> bool:
     """Return whether an op has side effects; `has_inner` is whether the ops in its regions do."""
-    if _is_recursive(type(op)):
+    if has_trait(type(op), RecursiveMemoryEffect, False):
         return has_inner
     effects = effects_of(op)
     return effects is None or any(
         effect.kind not in (MemoryEffectKind.READ, MemoryEffectKind.ALLOC) for effect in effects
     )
-
-
-@cache
-def _is_recursive(kind: type[Operation]) -> bool:
-    return kind.has_trait(RecursiveMemoryEffect, value_if_unregistered=False)
-
-
-@cache
-def _is_terminator(kind: type[Operation]) -> bool:
-    return kind.has_trait(IsTerminator)

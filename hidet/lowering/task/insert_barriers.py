@@ -16,7 +16,7 @@ from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVote
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.effects import accessed, effects_of
+from hidet.dialects.effects import accessed, effects_of, has_trait
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
@@ -232,7 +232,7 @@ class _Barriers:
     def _is_barrier(op: Operation) -> bool:
         """Return whether an op synchronizes all threads that execute it."""
         if not isinstance(op, BarrierSyncOp):
-            return op.has_trait(BlockBarrier)
+            return has_trait(type(op), BlockBarrier)
         return op.count.value.data == workers_of(op)
 
     @staticmethod
