@@ -305,9 +305,7 @@ class FormAlgebra:
         return form
 
     def _shorten(self, form: LinearForm) -> LinearForm | None:
-        for atom, coefficient in form.terms.items():
-            if not isinstance(atom, Quotient | Remainder):
-                continue
+        for atom, coefficient in form.divisions:
             for other in self._other_forms(atom, coefficient, form):
                 candidate = form + (other - LinearForm.of(atom, coefficient))
                 if self._is_simpler(candidate, form):
@@ -324,8 +322,7 @@ class FormAlgebra:
             return False
         eliminated = all(
             candidate.coefficient_of(atom) in (0, coefficient)
-            for atom, coefficient in form.terms.items()
-            if isinstance(atom, Quotient | Remainder)
+            for atom, coefficient in form.divisions
         )
         limits = self.range(candidate)
         return eliminated and limits.intersect(self.range(form)) == limits

@@ -45,18 +45,20 @@ def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
             memory is aligned to 16 bytes.
         dims: the candidate dimensions, the preferred one last.
     """
-    addresses = _Addresses()
-    best = Run(dims[-1], 1)
     if 0 in shape_of(view):
-        return best
-    adjacent = {dim: addresses.count_adjacent(view, dim) for dim in dims}
+        return Run(dims[-1], 1)
+    addresses = _Addresses()
+    lengths: dict[int, int] = {}
     for dim in reversed(dims):
         length = max(ACCESS_BYTES // bytes_of(element_of(view)), 1)
         while length > 1 and not addresses.has_runs(view, dim, length):
             length //= 2
-        if (length, adjacent[dim]) > (best.length, adjacent[best.dim]):
-            best = Run(dim, length)
-    return best
+        lengths[dim] = length
+    longest = max(lengths.values())
+    best, *others = [dim for dim, length in lengths.items() if length == longest]
+    if others:
+        best = max((best, *others), key=lambda dim: addresses.count_adjacent(view, dim))
+    return Run(best, longest)
 
 
 class _Addresses:
@@ -119,15 +121,12 @@ class _Addresses:
         return all(self._is_run(view, index, dim, length) for index in samples)
 
     def _is_run(self, view: SSAValue, index: Sequence[int], dim: int, length: int) -> bool:
-        """Return whether an aligned run of a length starts at an element."""
+        """Return whether an aligned run of a length starts at an element, by its ends."""
         first = self.address(view, index)
         if first is None or first[1] % length:
             return False
-        others = (self.address(view, _moved(index, dim, step)) for step in range(1, length))
-        return all(
-            other is not None and other[1] == place
-            for place, other in enumerate(others, start=first[1] + 1)
-        )
+        ends = [(step, self.address(view, _moved(index, dim, step))) for step in (1, length - 1)]
+        return all(other is not None and other[1] == first[1] + step for step, other in ends)
 
 
 def _layout_of(view: SSAValue) -> tuple[int, list[int]] | None:

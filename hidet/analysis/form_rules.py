@@ -77,28 +77,31 @@ def _shift_right(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> Line
     return algebra.merge(algebra.floordiv(lhs, 1 << rhs.constant))
 
 
-def _by_number(divide: Callable[[FormAlgebra, LinearForm, int], LinearForm]) -> FormRule:
-    """Return the rule of a division by a positive constant."""
+def _by_number(
+    divide: Callable[[FormAlgebra, LinearForm, int], LinearForm], *, nonnegative: bool = False
+) -> FormRule:
+    """Return the rule of a division by a positive constant.
+
+    With `nonnegative`, it is restricted to a nonnegative dividend, where all roundings agree.
+    """
 
     def rule(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
         lhs, rhs = _operands(forms, op)
         if not rhs.is_number or rhs.constant < 1:
+            return None
+        if nonnegative and not algebra.is_nonnegative(lhs):
             return None
         return algebra.merge(divide(algebra, lhs, rhs.constant))
 
     return rule
 
 
-_floor_divide = _by_number(FormAlgebra.floordiv)
-_floor_remainder = _by_number(FormAlgebra.mod)
-_ceil_divide = _by_number(lambda algebra, x, y: algebra.floordiv(x + (y - 1), y))
+def _ceil_divide(algebra: FormAlgebra, dividend: LinearForm, divisor: int) -> LinearForm:
+    return algebra.floordiv(dividend + (divisor - 1), divisor)
 
 
-def _where_nonnegative(rule: FormRule) -> FormRule:
-    """Return the rule restricted to a nonnegative first operand, where all roundings agree."""
-    return lambda forms, op, algebra: (
-        rule(forms, op, algebra) if algebra.is_nonnegative(forms.form(op.operands[0])) else None
-    )
+_divide = _by_number(FormAlgebra.floordiv, nonnegative=True)
+_remainder = _by_number(FormAlgebra.mod, nonnegative=True)
 
 
 def _bitwise_and(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
@@ -189,14 +192,14 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     arith.ShLIOp: _shift_left,
     arith.ShRSIOp: _shift_right,
     arith.ShRUIOp: _shift_right,
-    arith.FloorDivSIOp: _floor_divide,
-    arith.DivSIOp: _where_nonnegative(_floor_divide),
-    arith.DivUIOp: _where_nonnegative(_floor_divide),
-    arith.CeilDivSIOp: _ceil_divide,
-    arith.CeilDivUIOp: _where_nonnegative(_ceil_divide),
-    arith.RemSIOp: _where_nonnegative(_floor_remainder),
-    FloorModOp: _floor_remainder,
-    arith.RemUIOp: _where_nonnegative(_floor_remainder),
+    arith.FloorDivSIOp: _by_number(FormAlgebra.floordiv),
+    arith.DivSIOp: _divide,
+    arith.DivUIOp: _divide,
+    arith.CeilDivSIOp: _by_number(_ceil_divide),
+    arith.CeilDivUIOp: _by_number(_ceil_divide, nonnegative=True),
+    arith.RemSIOp: _remainder,
+    FloorModOp: _by_number(FormAlgebra.mod),
+    arith.RemUIOp: _remainder,
     arith.AndIOp: _bitwise_and,
     arith.MinSIOp: _extremum(1),
     arith.MaxSIOp: _extremum(-1),

@@ -76,6 +76,8 @@ class LinearForm:
 
     __slots__ = ("_hash", "constant", "depth", "terms", "weight")
 
+    _hash: int | None
+
     terms: Mapping[Atom, int]
     constant: int
     weight: int
@@ -87,14 +89,16 @@ class LinearForm:
         self.terms = terms
         self.constant = constant
         self.weight = self.depth = 0
+        self._hash = None
         for atom in terms:
-            if isinstance(atom, Quotient | Remainder):
+            if isinstance(atom, Division):
                 self.weight += 1 + atom.form.weight
                 self.depth = max(self.depth, 1 + atom.form.depth)
-        self._hash = hash((frozenset(terms.items()), constant))
 
     @override
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((frozenset(self.terms.items()), self.constant))
         return self._hash
 
     @override
@@ -103,7 +107,6 @@ class LinearForm:
             return True
         return (
             isinstance(other, LinearForm)
-            and self._hash == other._hash
             and self.constant == other.constant
             and self.terms == other.terms
         )
@@ -174,6 +177,11 @@ class LinearForm:
                 return atom
         return None
 
+    @property
+    def divisions(self) -> list[tuple[Quotient | Remainder, int]]:
+        """The terms that are divisions."""
+        return [(atom, k) for atom, k in self.terms.items() if isinstance(atom, Division)]
+
     def coefficient_of(self, atom: Atom) -> int:
         """Return the coefficient of an atom; 0 if the form has no such term."""
         return self.terms.get(atom, 0)
@@ -185,7 +193,7 @@ class LinearForm:
     def leaves(self) -> Iterator[SSAValue | Variable]:
         """Yield the SSA values and variables in the form, possibly with repetitions."""
         for atom in self.terms:
-            if isinstance(atom, Quotient | Remainder):
+            if isinstance(atom, Division):
                 yield from atom.form.leaves()
             else:
                 yield atom
@@ -194,13 +202,11 @@ class LinearForm:
         """Evaluate the form for given values of its leaves."""
         total = self.constant
         for atom, coefficient in self.terms.items():
-            match atom:
-                case Quotient(form, divisor):
-                    total += coefficient * (form.evaluate(values) // divisor)
-                case Remainder(form, divisor):
-                    total += coefficient * (form.evaluate(values) % divisor)
-                case _:
-                    total += coefficient * values[atom]
+            if isinstance(atom, Division):
+                divided = divmod(atom.form.evaluate(values), atom.divisor)
+                total += coefficient * divided[isinstance(atom, Remainder)]
+            else:
+                total += coefficient * values[atom]
         return total
 
     @override
@@ -215,19 +221,19 @@ class LinearForm:
 
 
 @dataclass(frozen=True)
-class Quotient:
-    """`form floordiv divisor`; the divisor is positive."""
+class Division:
+    """A division of a form by a positive constant."""
 
     form: LinearForm
     divisor: int
 
 
-@dataclass(frozen=True)
-class Remainder:
+class Quotient(Division):
+    """`form floordiv divisor`."""
+
+
+class Remainder(Division):
     """`form mod divisor`, in `[0, divisor)`."""
-
-    form: LinearForm
-    divisor: int
 
 
 Atom: TypeAlias = SSAValue | Variable | Quotient | Remainder

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import IdVariable
-from hidet.analysis.forms import Atom, LinearForm, Quotient, Remainder, Variable
+from hidet.analysis.forms import Atom, Division, LinearForm, Quotient, Remainder, Variable
 from hidet.dialects.cuda import BlockIdOp, FloorModOp
 
 _INDEX = IndexType()
@@ -113,7 +113,7 @@ class Materializer:
     def expression(self, form: LinearForm, algebra: FormAlgebra) -> BinaryExpression:
         """Return the op and operands that compute a form; terms of inner loops are added last."""
         atom = form.atom
-        if isinstance(atom, Quotient | Remainder):
+        if isinstance(atom, Division):
             return _division_expression(atom, algebra)
         known = self._expressions.get(form)
         if known is None:
@@ -180,7 +180,7 @@ class Materializer:
         return known
 
 
-def _division_expression(atom: Quotient | Remainder, algebra: FormAlgebra) -> BinaryExpression:
+def _division_expression(atom: Division, algebra: FormAlgebra) -> BinaryExpression:
     """Return the op and operands of a division; nonnegative ones use the truncating ops of C."""
     form, divisor = atom.form, LinearForm.number(atom.divisor)
     unsigned = algebra.is_nonnegative(form)

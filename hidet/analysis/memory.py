@@ -17,7 +17,7 @@ from hidet.dialects.cuda.instructions import Collective, ShflOp
 from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import DynamicSharedOp
-from hidet.dialects.effects import ARITHMETIC_DIALECTS, accessed, effects_of
+from hidet.dialects.effects import ARITHMETIC_DIALECTS, accessed, effects_of, has_trait
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.walking import ops_of_class
 
@@ -133,7 +133,10 @@ def _is_local(memory: Memory) -> bool:
 
 def writes_of(op: Operation) -> set[Memory]:
     """Return the memory that an operation writes, without that of nested operations."""
-    convergent = {MemoryClass.CONVERGENT} if op.has_trait(Collective) else set[Memory]()
+    if is_arithmetic(op):
+        return set()
+    is_convergent = has_trait(type(op), Collective)
+    convergent = {MemoryClass.CONVERGENT} if is_convergent else set[Memory]()
     effects = effects_of(op)
     if effects is None:
         return {MemoryClass.ANY, *convergent}

@@ -7,6 +7,8 @@ from pkgutil import iter_modules
 
 from xdsl.ir import Attribute, Dialect, Operation
 
+from hidet.dialects.fields import cache_segments
+
 
 def _classes(package: str) -> Iterator[type]:
     """Yield the classes that the modules of a package define."""
@@ -21,9 +23,9 @@ def _classes(package: str) -> Iterator[type]:
 def dialect_of(package: str) -> Dialect:
     """Return the dialect of all ops, attributes and types in the modules of a package."""
     found = list(_classes(package))
-    return Dialect(
-        package.rpartition(".")[2],
-        # faster than `issubclass`, which queries ABCs
-        [each for each in found if Operation in each.__mro__],
-        [each for each in found if Attribute in each.__mro__],
-    )
+    # faster than `issubclass`, which queries ABCs
+    ops = [each for each in found if Operation in each.__mro__]
+    for op in ops:
+        cache_segments(op)
+    attributes = [each for each in found if Attribute in each.__mro__]
+    return Dialect(package.rpartition(".")[2], ops, attributes)

@@ -12,6 +12,7 @@ from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
     MemoryEffectKind,
+    OpTrait,
     RecursiveMemoryEffect,
     Resource,
     get_effects,
@@ -122,6 +123,12 @@ def element_accesses(op: Operation) -> Iterator[ElementAccess]:
             return
 
 
+@cache
+def has_trait(kind: type[Operation], trait: type[OpTrait], unregistered: bool = True) -> bool:
+    """Return whether the ops of a class have a trait; `unregistered` is the answer for others."""
+    return kind.has_trait(trait, value_if_unregistered=unregistered)
+
+
 ARITHMETIC_DIALECTS = frozenset({"arith", "math"})
 """Dialects whose ops are all pure."""
 
@@ -146,7 +153,7 @@ def _effects_rule(kind: type[Operation]) -> _EffectsRule:
     # By dialect, since some ops of arith lack traits (remui, extsi).
     if kind.dialect_name() in ARITHMETIC_DIALECTS:
         return lambda _: ()
-    if kind.has_trait(RecursiveMemoryEffect, value_if_unregistered=False):
+    if has_trait(kind, RecursiveMemoryEffect, False):
         return lambda _: ()
     return get_effects
 

@@ -7,7 +7,6 @@ from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
-from typing_extensions import override
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
@@ -31,6 +30,7 @@ from xdsl.irdl import (
     PropertyDef,
     VariadicAttrAccessor,
     VarIRConstruct,
+    VarOperandDef,
     VarResultDef,
     VerificationContext,
     irdl_attr_definition,
@@ -66,29 +66,34 @@ class FieldsOp(IRDLOperation):
     inferred.
     """
 
-    @override
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name, accessor in list(vars(cls).items()):
-            if isinstance(accessor, BaseAttrAccessor):
-                setattr(cls, name, _OperandSegment(accessor))
-
     def __init__(self, *fields: Field, **named: Field) -> None:
+        # What xDSL's constructor does, without its generality, which takes most of the time.
         definition, given = self.get_irdl_definition(), _given(type(self), fields, named)
-        operands = [cast("Values", given.get(name, ())) for name, _ in definition.operands]
-        super().__init__(
-            operands=operands,
-            properties={
-                name: _attribute(given.get(name), each)
-                for name, each in definition.properties.items()
-                if name != _SEGMENTS
-            },
-            result_types=[
-                cast("Attribute | Sequence[Attribute]", given[name])
-                if name in given
-                else (() if isinstance(each, VarResultDef) else _inferred(definition, operands))
-                for name, each in definition.results
-            ],
+        operands = [_values(given.get(name)) for name, _ in definition.operands]
+        for (name, each), values in zip(definition.operands, operands, strict=True):
+            if len(values) != 1 and not isinstance(each, VarOperandDef):
+                raise TypeError(f"{type(self).__name__} takes one value as '{name}'")
+        result_types: list[Attribute] = []
+        for name, each in definition.results:
+            kinds = cast("Attribute | Sequence[Attribute] | None", given.get(name))
+            if isinstance(kinds, Attribute):
+                result_types.append(kinds)
+            elif kinds is not None:
+                result_types += kinds
+            elif not isinstance(each, VarResultDef):
+                result_types.append(_inferred(definition, operands))
+        properties = {
+            name: attribute
+            for name, each in definition.properties.items()
+            if (attribute := _attribute(given.get(name), each)) is not None
+        }
+        if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
+            properties[_SEGMENTS] = _sizes(*map(len, operands))
+        Operation.__init__(
+            self,
+            operands=[value for values in operands for value in values],
+            result_types=result_types,
+            properties=properties,
             regions=[cast("Region", given[name]) for name, _ in definition.regions],
         )
 
@@ -111,8 +116,7 @@ class FieldsOp(IRDLOperation):
         segments = [new.get(each, values) for each, values in self.operand_segments()]
         self.operands = [value for segment in segments for value in segment]
         if _SEGMENTS in self.properties:
-            sizes = list(map(len, segments))
-            self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, sizes)
+            self.properties[_SEGMENTS] = _sizes(*map(len, segments))
 
     def verify_ranks(self) -> None:
         """Check that every indexed memref has one index per dimension."""
@@ -130,8 +134,15 @@ class FieldsOp(IRDLOperation):
         return found
 
 
+def cache_segments(op: type[Operation]) -> None:
+    """Replace the accessors of operand segments of a class: xDSL's decode the sizes every time."""
+    for name, accessor in list(vars(op).items()):
+        if isinstance(accessor, BaseAttrAccessor):
+            setattr(op, name, _OperandSegment(accessor))
+
+
 class _OperandSegment:
-    """An accessor of operands that decodes the segment sizes once, unlike xDSL's."""
+    """An accessor of operands that decodes the segment sizes once."""
 
     def __init__(self, accessor: BaseAttrAccessor) -> None:
         assert accessor.construct is VarIRConstruct.OPERAND
@@ -153,6 +164,25 @@ def _segments(sizes: bytes) -> list[tuple[int, int]]:
     """Return the start and end of each segment, from the data of the array of sizes."""
     ends = list(accumulate(size for (size,) in iter_unpack("<i", sizes)))
     return list(zip([0, *ends], ends, strict=False))
+
+
+@cache
+def _sizes(*sizes: int) -> Attribute:
+    """Return the property that holds the sizes of operand segments."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+def _values(given: Field) -> Sequence[SSAValue]:
+    """Return the values that are given for an operand field."""
+    match given:
+        case None:
+            return ()
+        case SSAValue():
+            return (given,)
+        case Operation():
+            return (SSAValue.get(given),)
+        case _:
+            return [SSAValue.get(value) for value in cast("Sequence[SSAValue | Operation]", given)]
 
 
 def _given(
@@ -220,14 +250,13 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
             return DenseArrayBase.from_list(i64, cast("Sequence[int]", value))
 
 
-def _inferred(definition: OpDef, operands: Sequence[Values]) -> Attribute:
+def _inferred(definition: OpDef, operands: Sequence[Sequence[SSAValue]]) -> Attribute:
     """Return the type of the only result, inferred from the operands."""
     ((_, result),) = definition.results
     context = VerificationContext()
     if not result.constr.can_infer(set(), length_known=True):
-        for (_, each), given in zip(definition.operands, operands, strict=True):
-            values = (given,) if isinstance(given, SSAValue | Operation) else given or ()
-            each.constr.verify([SSAValue.get(value).type for value in values], context)
+        for (_, each), values in zip(definition.operands, operands, strict=True):
+            each.constr.verify([value.type for value in values], context)
     (kind,) = result.constr.infer(context, length=1)
     return kind
 

@@ -1,5 +1,6 @@
 """Typed access to tensor and memref types."""
 
+from functools import cache
 from math import prod
 from typing import TypeAlias, cast
 
@@ -41,9 +42,14 @@ def shape_of(of: SSAValue | Attribute) -> tuple[int, ...]:
     return shaped_type(of).get_shape()
 
 
+@cache
+def _memref_of(kind: Shaped) -> MemRefType[Attribute]:
+    return MemRefType(kind.get_element_type(), kind.get_shape())
+
+
 def buffer_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
     """Return the type of a contiguous global buffer with the elements of a tensor."""
-    return MemRefType(element_of(of), shape_of(of))
+    return _memref_of(shaped_type(of))
 
 
 def size_of(of: SSAValue | Attribute) -> int:

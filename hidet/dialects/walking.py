@@ -15,6 +15,16 @@ def blocks_in(op: Operation) -> Sequence[Block]:
     return [block for region in op.regions for block in region.blocks]
 
 
+def ops_of_block(block: Block) -> list[Operation]:
+    """Return the ops of a block. A list of xDSL's `block.ops` takes three times as long."""
+    ops: list[Operation] = []
+    op = block.first_op
+    while op is not None:
+        ops.append(op)
+        op = op.next_op
+    return ops
+
+
 def ops_in(
     root: Operation | Region, *, backwards: bool = False, inner_first: bool = False
 ) -> list[Operation]:
@@ -46,11 +56,12 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
     while block is not None:
         op = block.first_op
         while op is not None:
-            if not is_postorder:
-                ops.append(op)
-            for inner in op.regions:
-                _collect(inner, ops, is_postorder)
-            if is_postorder:
+            if op.regions:
+                start = len(ops)
+                for inner in op.regions:
+                    _collect(inner, ops, is_postorder)
+                ops.insert(len(ops) if is_postorder else start, op)
+            else:
                 ops.append(op)
             op = op.next_op
         block = block.next_block

@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DenseArrayBase,
     FixedBitwidthType,
     FloatAttr,
     IndexType,
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import (
     NoneAttr,
     UnitAttr,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -30,12 +32,17 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
+from hidet.dialects.effects import has_trait
 from hidet.dialects.task.layout import TaskMapAttr
+from hidet.dialects.walking import ops_of_block
 from hidet.mapping import TaskMap
 from hidet.rewriting.locations import LocatedBuilder
 
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
+
+_NO_OPERANDS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])}
+"""The properties of an allocation of static extents."""
 
 _Combiner: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
 
@@ -205,10 +212,8 @@ class KernelBuilder(LocatedBuilder):
     def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
         """Allocate a memref of a type."""
         return self.insert(
-            memref.AllocaOp.build(
-                operands=[[], []], result_types=[kind], properties={"alignment": None}
-            )
-        ).results[0]
+            memref.AllocaOp.create(result_types=[kind], properties=_NO_OPERANDS)
+        ).memref
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
         """Load an element of a memref."""
@@ -354,9 +359,9 @@ class KernelBuilder(LocatedBuilder):
         for argument, value in zip(block.args, arguments, strict=True):
             argument.replace_all_uses_with(value)
         yielded: list[SSAValue] = []
-        for op in list(block.ops):
+        for op in ops_of_block(block):
             op.detach()
-            if op.has_trait(IsTerminator):
+            if has_trait(type(op), IsTerminator):
                 yielded = list(op.operands)
                 op.drop_all_references()
             else:
@@ -378,8 +383,9 @@ def _leading_constants(block: Block, end: InsertPoint) -> dict[int, SSAValue]:
     found: dict[int, SSAValue] = {}
     op = block.first_op
     while op is not end.insert_before and isinstance(op, arith.ConstantOp):
-        if isinstance(op.value, IntegerAttr) and isinstance(op.result.type, IndexType):
-            found[op.value.value.data] = op.result
+        (result,), number = op.results, op.properties["value"]
+        if isinstance(result.type, IndexType) and isinstance(number, IntegerAttr):
+            found[number.value.data] = result
         op = op.next_op
     return found
 

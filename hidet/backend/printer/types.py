@@ -63,11 +63,12 @@ def scalar_type(kind: Attribute) -> str:
     Raises:
         UnsupportedDtypeError: there is none.
     """
-    if kind not in _SCALARS:
+    found = _SCALARS.get(kind)
+    if found is None:
         raise UnsupportedDtypeError(
             f"CUDA C++ has no type for {kind}", hint=f"there is {', '.join(map(str, _SCALARS))}"
         )
-    return _SCALARS[kind]
+    return found
 
 
 def element_type(memref: SSAValue) -> str:

@@ -17,6 +17,7 @@ from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.names import NameScopes, is_identifier
 from hidet.dialects.cuda.signs import is_unsigned
 from hidet.dialects.locations import source_lines
+from hidet.dialects.walking import ops_of_block
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError
 
 StatementPrinter: TypeAlias = "Callable[[Any, Writer], None]"
@@ -103,14 +104,17 @@ class Writer:
         entry = self._expressions.get(op.name)
         if entry is None or len(op.results) != 1:
             raise _unknown(op)
-        with _located(op):
+        try:
             return entry(op, self.text_of)
+        except HidetError as error:
+            _locate(error, op)
+            raise
 
     def block(self, block: Block) -> None:
         """Write the statements of a block between braces, indented."""
         self._depth += 1
         with self.scope():
-            for op in block.ops:
+            for op in ops_of_block(block):
                 self.statement(op)
         self._depth -= 1
 
@@ -123,8 +127,11 @@ class Writer:
         self._statement = op
         entry = self._statements.get(op.name)
         if entry is not None and (not op.results or op.name not in self._expressions):
-            with _located(op):
+            try:
                 entry(op, self)
+            except HidetError as error:
+                _locate(error, op)
+                raise
         elif op.name not in self._expressions:
             raise _unknown(op)
         elif not self._is_folded(op):
@@ -182,11 +189,6 @@ def _where(op: Operation) -> str | None:
     return next(iter(source_lines(op, 1)), None)
 
 
-@contextmanager
-def _located(op: Operation) -> Generator[None]:
-    """Add the source line of an operation to errors that do not name one."""
-    try:
-        yield
-    except HidetError as error:
-        error.where = error.where or _where(op)
-        raise
+def _locate(error: HidetError, op: Operation) -> None:
+    """Add the source line of an operation to an error that does not name one."""
+    error.where = error.where or _where(op)

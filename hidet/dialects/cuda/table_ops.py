@@ -27,6 +27,7 @@ from hidet.dialects.effects import (
     AccessingOp,
     Effects,
     OwnEffects,
+    has_trait,
     read,
     write,
 )
@@ -105,7 +106,7 @@ class InstructionOp(AccessingOp):
                 found.add(write(memref))
         if entry.orders:
             found |= ANY_MEMORY
-        is_value = self.results and not self.has_trait(Collective)
+        is_value = self.results and not has_trait(type(self), Collective)
         return found if is_value else found | MACHINE
 
     @property

@@ -394,6 +394,8 @@ class FuseIntoKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuse in every function of the module."""
+        if not kernels_of(op):
+            return
         kernels = Kernels(op)
         functions = [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]
         patterns = GreedyRewritePatternApplier(

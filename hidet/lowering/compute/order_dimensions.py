@@ -32,7 +32,8 @@ class OrderDimensions(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        if is_view(op) or op.is_stored or _is_of_rows(op):
+        is_vector = sum(extent > 1 for extent in op.shape) < 2
+        if is_vector or is_view(op) or op.is_stored or _is_of_rows(op):
             return
         order = order_of(op)
         if order == sorted(order):
@@ -117,7 +118,7 @@ class TransposeMatmul(RewritePattern):
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
         shape = shape_of(op.result)
         is_plain = len(shape_of(op.lhs)) == len(shape_of(op.rhs)) == 2 and min(shape) >= FEW
-        if not is_plain or not all(map(_has_strides, op.operands)) or not _is_reduced(op.result):
+        if not is_plain or not _is_reduced(op.result) or not all(map(_has_strides, op.operands)):
             return
         b = GridBuilder.like(op)
         product = b.insert(

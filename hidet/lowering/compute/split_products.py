@@ -34,7 +34,10 @@ class SplitProduct(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        parts = best_split(Problem.of(op), self.arch, joins=_is_for_norm(op.result))
+        problem = Problem.of(op)
+        parts = best_split(problem, self.arch, joins=True)
+        if parts > 1 and not _is_for_norm(op.result):
+            parts = best_split(problem, self.arch)
         if parts == 1:
             return
         b = GridBuilder.like(op)

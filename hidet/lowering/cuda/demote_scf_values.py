@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.walking import blocks_in, ops_of_block
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -58,7 +58,7 @@ class _Demotion:
 
     def block(self, block: Block) -> None:
         """Demote the values of all loops and branches in a block, nested ones included."""
-        for op in reversed(list(block.ops)):
+        for op in reversed(ops_of_block(block)):
             kept: Operation = op
             if isinstance(op, scf.ForOp) and op.iter_args:
                 kept = self._loop(op)

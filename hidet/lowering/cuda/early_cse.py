@@ -13,8 +13,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect, is_s
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
 from hidet.dialects.cuda.checks import FaultCheckOp
-from hidet.dialects.walking import blocks_in
-from hidet.rewriting.dead_code import drop_dead_code
+from hidet.dialects.walking import blocks_in, ops_of_block
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class EarlyCsePass(ModulePass):
 
     Ops are equal if they have the same class, operands, properties and attributes. Ops without side
     effects and value checks are merged if the first one dominates; memory reads if, in addition,
-    nothing may have written the memory in between. Ops with regions are kept. Dead code is dropped.
+    nothing may have written the memory in between. Ops with regions are kept.
 
     xDSL's `cse` searches for writes by walking from one read to the other, which is quadratic in
     the number of reads. Here memory has versions, like the generations of LLVM's EarlyCSE.
@@ -41,7 +40,6 @@ def early_cse(op: Operation) -> None:
     merger = _Merger()
     for block in blocks_in(op):
         merger.visit(block)
-    drop_dead_code(op)
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,6 @@ class _Writes:
 
     roots: frozenset[SSAValue]
     anything: bool
-
-
-_NOTHING = _Writes(frozenset(), anything=False)
 
 
 class _Memory:
@@ -97,7 +92,7 @@ class _Merger:
     def visit(self, block: Block) -> None:
         """Merge the ops of a block with each other and with dominating ops."""
         added: list[Hashable] = []
-        for op in tuple(block.ops):
+        for op in ops_of_block(block):
             if op.regions:
                 self._visit_regions(op)
             elif (key := self._key(op)) is not None:
@@ -152,15 +147,14 @@ class _Merger:
         known = self._written.get(op)
         if known is not None:
             return known
-        if is_arithmetic(op):
-            return _NOTHING
         accesses = accesses_of(op)
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
         anything = accesses is None
         for block in blocks_in(op):
-            for inner in block.ops:
-                writes = self._writes_of(inner)
-                roots |= writes.roots
-                anything |= writes.anything
+            for inner in ops_of_block(block):
+                if not is_arithmetic(inner):
+                    writes = self._writes_of(inner)
+                    roots |= writes.roots
+                    anything |= writes.anything
         found = self._written[op] = _Writes(frozenset(roots), anything)
         return found

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue, Use
 from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
 from hidet.dialects.cuda import FloorModOp, IdOp, KernelOp, ShflOp
 from hidet.dialects.cuda.marks import UPDATE
-from hidet.dialects.walking import blocks_in, parents_of
+from hidet.dialects.walking import blocks_in, ops_of_block, parents_of
 from hidet.lowering.cuda.demote_scf_values import operators_of, prints_operands_twice
 
 _UPDATES: dict[type[Operation], bool] = {
@@ -51,8 +51,7 @@ class Folding:
     def _block(self, block: Block) -> set[Memory]:
         """Decide about the ops of a block; return the memory that the block writes."""
         after = WritesAfter()
-        ops = list(block.ops)
-        for position, op in reversed(list(enumerate(ops))):
+        for position, op in reversed(list(enumerate(ops_of_block(block)))):
             self._position[op] = position
             if self._folds(op, after):
                 self._fold(op)

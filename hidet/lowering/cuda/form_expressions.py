@@ -13,7 +13,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, is_variable
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, FORMED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
-from hidet.dialects.walking import blocks_in, ops_in
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
 from hidet.lowering.cuda.demote_scf_values import demote_values
 from hidet.lowering.cuda.folding import Folding
 from hidet.rewriting.dead_code import drop_dead_code
@@ -75,8 +75,8 @@ def forward_single_stores(kernel: KernelOp) -> None:
 
     Loads before the store would be uninitialized, so all loads come after it.
     """
-    for op in ops_in(kernel.body):
-        if isinstance(op, memref.AllocaOp) and is_variable(op.memref):
+    for op in ops_of_class(kernel.body, memref.AllocaOp):
+        if is_variable(op.memref):
             _forward(op)
 
 
@@ -110,7 +110,7 @@ class Rematerializer:
     def __init__(self, kernel: KernelOp) -> None:
         self._groups: list[list[Operation]] = []
         self._originals: dict[SSAValue, SSAValue] = {}
-        for op in ops_in(kernel.body):
+        for op in ops_of_class(kernel.body, memref.LoadOp, arith.MuliOp):
             if _is_cheap(op) and not op.results[0].has_one_use():
                 group = _copy_for_each_use(op)
                 self._groups.append(group)
@@ -146,21 +146,15 @@ def _copy_for_each_use(op: Operation) -> list[Operation]:
     return group
 
 
-def _is_cheap(op: Operation) -> bool:
+def _is_cheap(op: memref.LoadOp | arith.MuliOp) -> bool:
     """Return whether a value is a load of a variable, or a named index times a constant."""
-    match op:
-        case memref.LoadOp():
-            return is_variable(op.memref)
-        case arith.MuliOp():
-            factor = op.rhs.owner
-            is_named = isinstance(op.lhs, BlockArgument) or not op.lhs.has_one_use()
-            return (
-                isinstance(op.result.type, IndexType)
-                and isinstance(factor, arith.ConstantOp)
-                and is_named
-            )
-        case _:
-            return False
+    if isinstance(op, memref.LoadOp):
+        return is_variable(op.memref)
+    return (
+        isinstance(op.result.type, IndexType)
+        and isinstance(op.rhs.owner, arith.ConstantOp)
+        and (isinstance(op.lhs, BlockArgument) or not op.lhs.has_one_use())
+    )
 
 
 def clear_marks(kernel: cuda.KernelOp) -> None:
@@ -173,9 +167,7 @@ def clear_marks(kernel: cuda.KernelOp) -> None:
 def gather_ids(kernel: cuda.KernelOp) -> None:
     """Keep one op per thread and block id, at the top of the kernel."""
     first: dict[tuple[str, cuda.Dimension], cuda.IdOp] = {}
-    for op in ops_in(kernel.body):
-        if not isinstance(op, cuda.IdOp):
-            continue
+    for op in ops_of_class(kernel.body, cuda.IdOp):
         kept = first.setdefault((op.name, op.dimension.data), op)
         if kept is op:
             op.detach()
@@ -192,7 +184,7 @@ def declare_variables(kernel: cuda.KernelOp) -> None:
     for op in ops_in(kernel.body):
         if isinstance(op, memref.AllocaOp) and cuda.is_variable(op.memref):
             unused[op.memref] = op
-        for operand in op.operands:
+        for operand in op.operands if unused else ():
             alloca = unused.pop(operand, None)
             if alloca is None or not isinstance(op, memref.StoreOp):
                 continue
@@ -220,10 +212,11 @@ def _name_block(
     The body of a loop prints `inside` the block that computes its condition.
     """
     scopes.enter()
-    ids = [op for op in block.ops if isinstance(op, cuda.IdOp)]
+    ops = ops_of_block(block)
+    ids = [op for op in ops if isinstance(op, cuda.IdOp)]
     for op in ids:
         _name(op.result, scopes, op.name_among(ids))
-    for op in block.ops:
+    for op in ops:
         for result in op.results:
             if op in folded or result.first_use is None:
                 result.name_hint = None

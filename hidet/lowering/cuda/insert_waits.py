@@ -13,7 +13,7 @@ from hidet.analysis.memory import root_of
 from hidet.arch.chips import Arch
 from hidet.dialects import cuda
 from hidet.dialects.cuda.marks import AWAITED, CONSTANT, OVERLAPS
-from hidet.dialects.effects import accessed, effects_of
+from hidet.dialects.effects import accessed, effects_of, has_trait
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.pass_options import PassOptions
@@ -106,7 +106,7 @@ def _insert_wait(kernel: cuda.KernelOp, constants: Collection[SSAValue], *, rele
 
 def _may_precede(op: Operation, constants: Collection[SSAValue]) -> bool:
     """Return whether an op by itself accesses no memory that others write, and does not exit."""
-    if isinstance(op, cuda.InstructionOp) or op.has_trait(cuda.BlockBarrier):
+    if isinstance(op, cuda.InstructionOp) or has_trait(type(op), cuda.BlockBarrier):
         # Its ordering effects concern accesses of others.
         memory = [value for value in op.operands if isinstance(value.type, _MEMORY)]
         return all(_is_own(value, constants) for value in memory)

@@ -11,14 +11,15 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
 from hidet.dialects.cuda import FloorModOp, KernelOp
 from hidet.dialects.cuda.marks import SAFE
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_of_class
 from hidet.rewriting.builder import integer_type
 from hidet.rewriting.kernel_pass import KernelPass
 
-_SUMS = arith.AddiOp | arith.SubiOp | arith.MuliOp
-_UNSIGNED = arith.DivUIOp | arith.RemUIOp
-_DIVISIONS = arith.DivSIOp | arith.RemSIOp | _UNSIGNED
-_SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
+_SUMS = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
+_UNSIGNED = (arith.DivUIOp, arith.RemUIOp)
+_FLOOR_DIVISIONS = (arith.FloorDivSIOp, FloorModOp)
+_DIVISIONS = (arith.DivSIOp, arith.RemSIOp, *_UNSIGNED)
+_SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,15 @@ class IntegerRangesPass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Annotate the integer ops of one kernel."""
         ranges = IntegerRanges(IndexForms(kernel))
-        for op in ops_in(kernel.body):
-            if isinstance(op, arith.FloorDivSIOp | FloorModOp):
+        kinds = (*_FLOOR_DIVISIONS, *_DIVISIONS, *_SHIFTS, *_SUMS)
+        for op in ops_of_class(kernel.body, *kinds):
+            if isinstance(op, _FLOOR_DIVISIONS):
                 _cheaper_division(op, ranges)
             elif isinstance(op, _DIVISIONS):
                 _mark(op, _divides(op, ranges))
             elif isinstance(op, _SHIFTS):
                 _mark(op, _is_inside(op, ranges))
-            elif isinstance(op, _SUMS) and isinstance(op.result.type, IntegerType):
+            elif isinstance(op.result.type, IntegerType):
                 found, whole = ranges.exact(op), range_of_type(op.result.type)
                 fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
                 flag = arith.IntegerOverflowFlag.NSW

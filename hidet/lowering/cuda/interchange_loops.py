@@ -71,8 +71,10 @@ class _Fission:
         """Return the distribution of a loop, None if it is not legal."""
         ops = [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]
         nests = [op for op in ops if isinstance(op, scf.ForOp)]
+        if not nests or UNROLL not in loop.attributes or loop.iter_args:
+            return None
         vectors = VectorLoop(loop, IndexForms())
-        if UNROLL not in loop.attributes or not vectors.is_candidate or loop.iter_args:
+        if not vectors.is_candidate:
             return None
         variable = loop.body.block.args[0]
         varying = {variable.block, *_dependent(variable)}
@@ -93,8 +95,7 @@ class _Fission:
             totals,
         )
         is_possible = (
-            bool(nests)
-            and not leaves_loop(loop)
+            not leaves_loop(loop)
             and all(shape_of(op.memref) == () and _is_variable(op) for op in totals)
             and all(_is_nest(nest, varying) for nest in nests)
             and all(any(_is_store_to(op, totals) for op in ops_in(nest)) for nest in nests)

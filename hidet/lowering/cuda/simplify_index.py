@@ -26,7 +26,7 @@ from hidet.dialects.cuda import (
     ThreadIdOp,
     leaves_loop,
 )
-from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
@@ -291,7 +291,7 @@ def _hoist(
 ) -> None:
     """Hoist ops out of a block of a loop; `inside` are the values defined in the loop."""
     inside.update(block.args)
-    for op in tuple(block.ops):
+    for op in ops_of_block(block):
         if may_move(op) and inside.isdisjoint(op.operands):
             op.detach()
             assert loop.parent is not None

@@ -1,5 +1,6 @@
 """The pass `vectorize`: turns loops over adjacent elements into vector accesses."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -21,7 +22,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of
 from hidet.dialects.task.marks import ASYNC
-from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
 from hidet.lowering.cuda.unswitch import ConditionHoister, unswitch
 from hidet.lowering.cuda.vector_accesses import Address, VectorAccess, VectorLoop
 from hidet.rewriting.builder import KernelBuilder
@@ -86,7 +87,7 @@ class VectorizePass(KernelPass):
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:
     found: list[scf.ForOp] = []
-    for op in block.ops:
+    for op in ops_of_block(block):
         inner = [loop for block in blocks_in(op) for loop in _innermost_loops(block)]
         found += inner or ([op] if isinstance(op, scf.ForOp) else [])
     return found
@@ -111,6 +112,7 @@ class _Rewrite:
         accesses = self._vectors.vector_accesses()
         for access in accesses:
             _align(access.first.array, access.size)
+            self._remember(access.op.indices)
         pair = self._vectors.copied_through(accesses)
         if pair is not None:
             source, target = pair
@@ -181,6 +183,16 @@ class _Rewrite:
     def _valid_elements(self, width: int) -> SSAValue | None:
         """Return the number of elements that a copy reads; None for all of them."""
         return self._valid and valid_elements(self._before, self._valid, width)
+
+    def _remember(self, indices: Iterable[SSAValue]) -> None:
+        """Reuse values ahead of the loop: indices, or what the loop adds its counter to."""
+        forms, algebra = self._vectors.forms, self._vectors.forms.algebra(self._block)
+        for index in indices:
+            owner = index.owner
+            for value in owner.operands if isinstance(owner, arith.AddiOp) else (index,):
+                block = value.owner if isinstance(value.owner, Block) else value.owner.parent
+                if not self._loop.is_ancestor(value.owner) and forms.algebra(block) is algebra:
+                    self._materializer.remember(forms.form(value), value)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert

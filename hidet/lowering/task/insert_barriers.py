@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
-from hidet.analysis.memory import is_arithmetic, root_of
+from hidet.analysis.memory import READ, WRITE, is_arithmetic, root_of
 from hidet.dialects.cuda import BarrierSyncOp, KernelOp, SyncThreadsOp, SyncVoteOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.effects import reads_of, writes_of
-from hidet.dialects.shaped import shaped_type
+from hidet.dialects.effects import accessed, effects_of, has_trait
+from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.marks import RING
-from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.dialects.walking import ops_in, ops_of_block, ops_of_class
 from hidet.lowering.task.groups import insert_barrier, workers_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -52,19 +52,22 @@ def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that an op, nested ops included, reads and writes."""
     found = Accesses()
     for inner in ops_in(op):
-        if not is_arithmetic(inner):
-            found.reads.update(map(root_of, filter(_is_shared, reads_of(inner))))
-            found.writes.update(map(root_of, filter(_is_shared, writes_of(inner))))
+        if not is_arithmetic(inner) and (effects := effects_of(inner)):
+            found.reads.update(_shared_tiles(accessed(effects, READ)))
+            found.writes.update(_shared_tiles(accessed(effects, WRITE)))
     return found
 
 
-def _is_shared(value: SSAValue) -> bool:
-    """Return whether a value is a shared tile whose accesses are not ordered yet."""
-    return (
-        isinstance(value.type, MemRefType)
-        and space_of(shaped_type(value)) is Space.SHARED
+def _shared_tiles(values: Iterable[SSAValue | None]) -> set[SSAValue]:
+    """Return the shared tiles among values whose accesses are not ordered yet."""
+    return {
+        root_of(value)
+        for value in values
+        if value is not None
+        and is_memref(value.type)
+        and space_of(value.type) is Space.SHARED
         and not (isinstance(value.owner, memref.AllocaOp) and RING in value.owner.attributes)
-    )
+    }
 
 
 @dataclass
@@ -126,6 +129,10 @@ class _Barriers:
 
     kernel: KernelOp
 
+    def __post_init__(self) -> None:
+        # Loops are visited several times; barriers that are inserted access no tile.
+        self._accesses_of = cache(accesses_of)
+
     @cached_property
     def divergence(self) -> DivergenceAnalysis:
         """The divergence analysis of the kernel, which barriers do not invalidate."""
@@ -136,7 +143,9 @@ class _Barriers:
 
         `pending` are the accesses since the last barrier, and is updated.
         """
-        for op in list(block.ops):
+        for op in ops_of_block(block):
+            if is_arithmetic(op):
+                continue
             if self._is_barrier(op):
                 pending.clear()
             elif isinstance(op, GroupOp):
@@ -146,7 +155,7 @@ class _Barriers:
             elif isinstance(op, scf.IfOp) and self.is_collective(op):
                 self._order_branch(op, pending)
             else:
-                accesses = Pending(accesses_of(op))
+                accesses = Pending(self._accesses_of(op))
                 self._wait(op, accesses, pending)
                 pending.add(accesses)
 
@@ -155,7 +164,7 @@ class _Barriers:
 
         The group's own barriers do not synchronize other threads.
         """
-        inside = Pending(groups={op: accesses_of(op)})
+        inside = Pending(groups={op: self._accesses_of(op)})
         self._wait(op, inside, pending)
         own = Pending(pending.of(op))
         self.order(op.body.block, own)
@@ -201,15 +210,15 @@ class _Barriers:
             if self._is_barrier(op):
                 return True
             if isinstance(op, GroupOp):
-                accesses = accesses_of(op)
+                accesses = self._accesses_of(op)
                 exposed.add(Pending(groups={op: accesses}, own={op: accesses}))
             elif isinstance(op, scf.ForOp | scf.WhileOp | scf.IfOp) and self.is_collective(op):
                 blocks = [inner for region in op.regions for inner in region.blocks]
                 ends = [self._expose(inner, exposed) for inner in blocks]
                 if isinstance(op, scf.IfOp) and all(ends) and len(ends) > 1:
                     return True
-            else:
-                exposed.add(Pending(accesses_of(op)))
+            elif not is_arithmetic(op):
+                exposed.add(Pending(self._accesses_of(op)))
         return False
 
     def is_collective(self, op: Operation) -> bool:
@@ -223,7 +232,7 @@ class _Barriers:
     def _is_barrier(op: Operation) -> bool:
         """Return whether an op synchronizes all threads that execute it."""
         if not isinstance(op, BarrierSyncOp):
-            return op.has_trait(BlockBarrier)
+            return has_trait(type(op), BlockBarrier)
         return op.count.value.data == workers_of(op)
 
     @staticmethod

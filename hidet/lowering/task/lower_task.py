@@ -41,20 +41,6 @@ LINE = 128
 """The bytes of all shared memory banks."""
 
 
-class LowerSharedTile(RewritePattern):
-    """A shared tile with a layout becomes a plain array, in panels if it is swizzled."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
-        tile, kind = op.memref, memref_type(op.memref)
-        if not isinstance(kind.layout, SharedLayoutAttr):
-            return
-        builder = KernelBuilder(InsertPoint.before(op))
-        array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
-        replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
-        rewriter.erase(op)
-
-
 def replace_tile(
     op: memref.AllocaOp,
     array: SSAValue,
@@ -335,12 +321,26 @@ class LowerStore(RewritePattern):
 
 
 class LowerTile(RewritePattern):
-    """A register tile becomes a per-thread array with one dimension per repeat digit."""
+    """A tile becomes a plain array.
+
+    That of a register tile is per thread, with one dimension per repeat digit; that of a swizzled
+    shared tile consists of panels.
+    """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
-        if space_of(op.memref.type) is not Space.REGISTER:
-            return
+        tile, kind = op.memref, memref_type(op.memref)
+        if isinstance(kind.layout, SharedLayoutAttr):
+            builder = KernelBuilder(InsertPoint.before(op))
+            array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
+            replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
+            rewriter.erase(op)
+        elif space_of(kind) is Space.REGISTER:
+            self._lower_registers(op)
+            rewriter.erase(op)
+
+    @staticmethod
+    def _lower_registers(op: memref.AllocaOp) -> None:
         tasks = map_of(op.memref.type)
         shape = extents = [digit.extent for digit in tasks.repeat_digits]
         instructions = [
@@ -363,7 +363,6 @@ class LowerTile(RewritePattern):
             return [builder.linearize(registers, extents)] if instructions else registers
 
         replace_tile(op, array, place)
-        rewriter.erase(op)
 
 
 def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
@@ -393,11 +392,13 @@ class LowerTaskPass(KernelPass):
         """Lower one kernel."""
         steps: tuple[dict[type[Operation], RewritePattern], ...] = (
             {CopyOp: LowerCopy(), MatmulOp: LowerMatmul(), CombineOp: LowerCombine()},
-            {ForeachOp: LowerForeach()},
-            {GroupOp: LowerGroup()},
-            {LoadOp: LowerLoad(), StoreOp: LowerStore()},
+            {
+                ForeachOp: LowerForeach(),
+                GroupOp: LowerGroup(),
+                LoadOp: LowerLoad(),
+                StoreOp: LowerStore(),
+            },
             {memref.AllocaOp: LowerTile()},
-            {memref.AllocaOp: LowerSharedTile()},
         )
         for patterns in steps:
             rewrite_once(kernel.body, patterns, inner_first=True)

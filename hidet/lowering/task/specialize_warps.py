@@ -422,12 +422,11 @@ def _captured(op: Operation) -> set[SSAValue]:
 
 def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None:
     """Return the rewriting of a kernel, None if it does not match."""
-    loops = [MatmulLoop(op) for op in ops_in(kernel.body) if isinstance(op, scf.ForOp)]
+    loops = [MatmulLoop(op) for op in ops_of_class(kernel.body, scf.ForOp)]
     loops = [loop for loop in loops if loop.feeds_matmuls]
     ids = ops_of_class(kernel.body, cuda.ThreadIdOp)
-    meets = any(
-        isinstance(op, GroupOp) or op.has_trait(cuda.BlockBarrier) for op in ops_in(kernel.body)
-    )
+    classes: set[type[Operation]] = {type(op) for op in ops_in(kernel.body)}
+    meets = any(kind is GroupOp or kind.has_trait(cuda.BlockBarrier) for kind in classes)
     if len(loops) != 1 or len(ids) != 1 or meets or stages_of(kernel) == 1:
         return None
     if ids[0].parent is not kernel.body.block:

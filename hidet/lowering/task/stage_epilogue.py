@@ -95,6 +95,8 @@ class StageCopy(RewritePattern):
         with builder.when(_is_first(builder, op)):
             builder.insert(TmaWaitOp(0))
         rewriter.erase(op)
+        if sink.result.first_use is None:
+            rewriter.erase(sink)
 
 
 def _is_first(builder: KernelBuilder, op: CopyOp) -> SSAValue:

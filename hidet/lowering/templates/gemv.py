@@ -18,7 +18,7 @@ from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.epilogue import anchor_tensors, matmuls_of
-from hidet.lowering.templates.gemv_config import GemvConfig, candidates
+from hidet.lowering.templates.gemv_config import GemvConfig, candidates, is_bound_by_memory
 from hidet.lowering.templates.matmul import matrix_of
 from hidet.lowering.templates.parts import fill, in_type_of, register_tile
 from hidet.lowering.templates.problem import Problem
@@ -44,10 +44,13 @@ class GemvTemplate(Template[GemvConfig]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[GemvConfig]:
         """Return the configs, best estimate first; none for too many rows."""
         (anchor,) = matmuls_of(fusion)
+        problem = Problem.of(anchor)
+        if not is_bound_by_memory(problem, arch):
+            return []
         rank = len(shape_of(anchor.rhs))
         run = contiguous_run(anchor.rhs, (rank - 2, rank - 1))
         along = "k" if run.dim == rank - 2 else "n"
-        return candidates(Problem.of(anchor), along, run.length, arch)
+        return candidates(problem, along, run.length, arch)
 
     def launch(self, fusion: FusionOp, config: GemvConfig) -> Launch:
         """Return a one-dimensional grid with a block per column group of each matrix."""

@@ -127,12 +127,10 @@ more than half a multiprocessor's threads. Fitted to 44 kernels on an H200 with 
 
 
 def candidates(problem: Problem, along: str, run: int, arch: Arch) -> list[GemvConfig]:
-    """Return the configs of a problem, best estimate first; none if it is not memory-bound.
+    """Return the configs of a problem, best estimate first.
 
     The matrix is contiguous in `run` elements along dimension `along`.
     """
-    if not is_bound_by_memory(problem, arch):
-        return []
     if arch.is_cpu:
         return [GemvConfig(along, run, *numbers) for numbers in CPU_CHOICES]
     choices = [GemvConfig(along, run, *numbers) for numbers in GPU_CHOICES]

@@ -1,7 +1,6 @@
 // RUN: hidet-opt %s -p 'early-cse' | filecheck %s
 
-// Arithmetic that is the same is computed once, also for a branch or a loop further on; what is not
-// needed any more goes.
+// Equal arithmetic is computed once, for later branches and loops too.
 
 // CHECK-LABEL: cuda.kernel @arithmetic
 // CHECK:         %s = arith.addf %a, %b : f32
@@ -14,7 +13,6 @@ cuda.kernel @arithmetic(%x : memref<4xf32>, %a : f32, %b : f32, %p : i1) grid(4)
   %i = cuda.block_id x
   %s = arith.addf %a, %b : f32
   memref.store %s, %x[%i] : memref<4xf32>
-  %unused = arith.mulf %a, %b : f32
   scf.if %p {
     %j = cuda.block_id x
     %again = arith.addf %a, %b : f32
