@@ -1,4 +1,4 @@
-"""3D pooling, and gradients of pooling."""
+"""3D pooling, fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -88,15 +88,51 @@ def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Te
         first = torch.where(same & inside, number, x.shape[dim]).amin(-1)
         places = places.movedim(dim, -1).gather(-1, first).movedim(-1, dim)
         x = largest.movedim(-1, dim)
-    return x, places
+    return x.contiguous(), places.contiguous()
 
 
-def max_pool_backward(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+def fractional_max_pool(
+    x: Tensor, kernel: Sequence[int], output_size: Sequence[int], samples: Tensor
+) -> Any:
+    """Max pooling with indices of windows at random positions, which `samples` determine.
+
+    See B. Graham, Fractional Max-Pooling, 2014.
+    """
+    if samples.dtype not in (torch.float32, torch.float64) or 0 in x.shape:
+        return NotImplemented  # torch rounds positions to halves
+    rank = len(output_size)
+    images = x.reshape(-1, *x.shape[-rank - 1 :])
+    samples = samples.flip(-1) if rank == 2 else samples  # in 2D the first is of the columns
+    index = torch.zeros((1, 1, 1, 1), dtype=torch.int64, device=x.device)
+    for axis in range(rank):  # index [n, c, windows, elements]
+        size, width, count = images.shape[2 + axis], kernel[axis], output_size[axis]
+        sample, number = samples[..., axis, None], torch.arange(count, device=x.device)
+        step = (size - width) / max(count - 1, 1)
+        start = ((number + sample) * step).long() - (sample * step).long()
+        start = torch.where(number == count - 1, size - width, start)
+        places = start[..., None] + torch.arange(width, device=x.device)
+        index = index[..., None, :, None] * size + places[:, :, None, :, None]
+        index = index.flatten(4).flatten(2, 3)
+    values = images.flatten(2).gather(2, index.flatten(2)).reshape(index.shape)
+    found, last = values.amax(-1), index.shape[-1]
+    # The first of the largest elements, or the last NaN.
+    number = torch.arange(last, device=x.device)
+    score = torch.where(values == found[..., None], last - number, 0)
+    score = torch.where(values.isnan(), last + number, score).amax(-1, keepdim=True)
+    index = index.gather(-1, (score - last).abs())
+    shape = [*x.shape[:-rank], *output_size]
+    return found.reshape(shape), index.reshape(shape)
+
+
+def _max_pool_backward(rank: int) -> Callable[..., Tensor]:
     """The gradient of max pooling: a scatter to the indices, the last argument."""
-    rank = 2
-    pixels = grad.flatten(-rank)
-    zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
-    return zeros.scatter_add(-1, rest[-1].flatten(-rank), pixels).reshape(x.shape)
+
+    def backward(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+        pixels = grad.flatten(-rank)
+        zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
+        return zeros.scatter_add(-1, rest[-1].flatten(-rank), pixels).reshape(x.shape)
+
+    return backward
 
 
 def avg_pool2d_backward(
@@ -154,6 +190,13 @@ POOLING: dict[Any, Callable[..., Any]] = {
     aten.avg_pool3d.default: avg_pool3d,
     aten.avg_pool2d_backward.default: avg_pool2d_backward,
     aten.max_pool3d_with_indices.default: max_pool3d,
-    aten.max_pool2d_with_indices_backward.default: max_pool_backward,
+    aten.fractional_max_pool2d.default: fractional_max_pool,
+    aten.fractional_max_pool3d.default: fractional_max_pool,
+    aten.adaptive_max_pool2d_backward.default: _max_pool_backward(2),
+    aten.fractional_max_pool2d_backward.default: _max_pool_backward(2),
+    aten.max_pool2d_with_indices_backward.default: _max_pool_backward(2),
+    aten.adaptive_max_pool3d_backward.default: _max_pool_backward(3),
+    aten.fractional_max_pool3d_backward.default: _max_pool_backward(3),
+    aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3),
 }
 """The decompositions of pools."""
