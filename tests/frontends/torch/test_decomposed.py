@@ -58,6 +58,11 @@ def test_avg_pool(window):
     x = floats(2, 3, 9, 8)
     grad = torch.randn_like(aten.avg_pool2d(x, *window))
     check(aten.avg_pool2d_backward.default, grad, x, *window)
+    kernel, stride, padding, *rest = window
+    box = [2, *kernel], [2, *stride] if stride else [], [0, *padding], *rest
+    x = floats(2, 3, 6, 9, 8)
+    grad = torch.randn_like(aten.avg_pool3d(x, *box))
+    check(aten.avg_pool3d_backward.default, grad, x, *box)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 4), (4, 5)], ids=str)
@@ -65,6 +70,9 @@ def test_adaptive_avg_pool(size):
     x = floats(2, 3, 9, 8)
     grad = torch.randn_like(F.adaptive_avg_pool2d(x, size))
     check(aten._adaptive_avg_pool2d_backward.default, grad, x)
+    x = floats(2, 7, 9, 8)
+    grad = torch.randn_like(F.adaptive_avg_pool3d(x, (3, *size)))
+    check(aten._adaptive_avg_pool3d_backward.default, grad, x)
 
 
 def test_max_pool():

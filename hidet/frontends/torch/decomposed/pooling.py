@@ -1,6 +1,7 @@
 """3D pooling, fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -124,18 +125,15 @@ def fractional_max_pool(
     return found.reshape(shape), index.reshape(shape)
 
 
-def _max_pool_backward(rank: int) -> Callable[..., Tensor]:
+def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
     """The gradient of max pooling: a scatter to the indices, the last argument."""
-
-    def backward(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
-        pixels = grad.flatten(-rank)
-        zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
-        return zeros.scatter_add(-1, rest[-1].flatten(-rank), pixels).reshape(x.shape)
-
-    return backward
+    pixels = grad.flatten(-rank)
+    zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
+    return zeros.scatter_add(-1, rest[-1].flatten(-rank), pixels).reshape(x.shape)
 
 
-def avg_pool2d_backward(
+def avg_pool_backward(
+    rank: int,
     grad: Tensor,
     x: Tensor,
     kernel: Sequence[int],
@@ -146,31 +144,41 @@ def avg_pool2d_backward(
     divisor: int | None,
 ) -> Tensor:
     """The gradient of average pooling: pooling over the dilated gradient."""
-    kernel, padding = per_dimension(kernel, 2), per_dimension(padding, 2)
-    stride = per_dimension(stride or kernel, 2)
+    pool = {2: aten.avg_pool2d, 3: aten.avg_pool3d}[rank]
+    kernel, padding = per_dimension(kernel, rank), per_dimension(padding, rank)
+    stride = per_dimension(stride or kernel, rank)
     # Pooling of ones with a divisor of 1 counts the elements of each window.
-    ones = x.new_ones((1, *x.shape[-2:]))
+    ones = x.new_ones((1, *x.shape[-rank:]))
     if divisor is not None:
         grad = grad / divisor
     elif count_include_pad and not ceil_mode:
-        grad = grad / (kernel[0] * kernel[1])
+        grad = grad / prod(kernel)
     elif not count_include_pad:
-        grad = grad / aten.avg_pool2d(ones, kernel, stride, padding, ceil_mode, True, 1)
+        grad = grad / pool(ones, kernel, stride, padding, ceil_mode, True, 1)
     else:
         return NotImplemented
     grad = spread(grad, stride)
-    pads = pads_of_gradient(grad.shape[-2:], x.shape[-2:], kernel, padding, [1, 1])
+    pads = pads_of_gradient(grad.shape[-rank:], x.shape[-rank:], kernel, padding, [1] * rank)
     grad = torch.constant_pad_nd(grad, pads)
-    return aten.avg_pool2d(grad, kernel, [1, 1], [0, 0], False, True, 1)
+    return pool(grad, kernel, [1] * rank, [0] * rank, False, True, 1)
 
 
-def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Tensor:
+def adaptive_avg_pool_backward(rank: int, grad: Tensor, x: Tensor) -> Tensor:
     """Equal parts are average pooling; the gradient of others is a matmul with their weights."""
     result = grad
-    for dim in (-2, -1):
+    for dim in range(-rank, 0):
         size, count = x.shape[dim], grad.shape[dim]
         result = (result.transpose(dim, -1) @ _parts(count, size, grad)).transpose(dim, -1)
     return result
+
+
+def _of_rank(function: Callable[..., Tensor], rank: int) -> Callable[..., Tensor]:
+    """Return a function for a number of dimensions."""
+
+    def of_rank(*arguments: Any) -> Tensor:
+        return function(rank, *arguments)
+
+    return of_rank
 
 
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
@@ -183,20 +191,22 @@ def _parts(count: int, size: int, like: Tensor) -> Tensor:
 
 
 POOLING: dict[Any, Callable[..., Any]] = {
-    aten.adaptive_max_pool2d.default: adaptive_max_pool,
-    aten.adaptive_max_pool3d.default: adaptive_max_pool,
+    aten._adaptive_avg_pool2d_backward.default: _of_rank(adaptive_avg_pool_backward, 2),
     aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
-    aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
+    aten._adaptive_avg_pool3d_backward.default: _of_rank(adaptive_avg_pool_backward, 3),
+    aten.adaptive_max_pool2d.default: adaptive_max_pool,
+    aten.adaptive_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
+    aten.adaptive_max_pool3d.default: adaptive_max_pool,
+    aten.adaptive_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
+    aten.avg_pool2d_backward.default: _of_rank(avg_pool_backward, 2),
     aten.avg_pool3d.default: avg_pool3d,
-    aten.avg_pool2d_backward.default: avg_pool2d_backward,
-    aten.max_pool3d_with_indices.default: max_pool3d,
+    aten.avg_pool3d_backward.default: _of_rank(avg_pool_backward, 3),
     aten.fractional_max_pool2d.default: fractional_max_pool,
+    aten.fractional_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
     aten.fractional_max_pool3d.default: fractional_max_pool,
-    aten.adaptive_max_pool2d_backward.default: _max_pool_backward(2),
-    aten.fractional_max_pool2d_backward.default: _max_pool_backward(2),
-    aten.max_pool2d_with_indices_backward.default: _max_pool_backward(2),
-    aten.adaptive_max_pool3d_backward.default: _max_pool_backward(3),
-    aten.fractional_max_pool3d_backward.default: _max_pool_backward(3),
-    aten.max_pool3d_with_indices_backward.default: _max_pool_backward(3),
+    aten.fractional_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
+    aten.max_pool2d_with_indices_backward.default: _of_rank(max_pool_backward, 2),
+    aten.max_pool3d_with_indices.default: max_pool3d,
+    aten.max_pool3d_with_indices_backward.default: _of_rank(max_pool_backward, 3),
 }
 """The decompositions of pools."""
