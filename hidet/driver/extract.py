@@ -208,12 +208,12 @@ class _Host:
         return found
 
     def copies(self) -> Iterator[Copy]:
-        """Yield the copies before the launches and at the end of the function."""
+        """Yield the copies of elements before the launches and at the end of the function."""
         when = "ahead"
         for op in self.function.body.block.ops:
             if isinstance(op, LaunchOp):
                 when = "after"
-            if isinstance(op, CopyOp):
+            if isinstance(op, CopyOp) and tensor_spec(op.source.type).nbytes:
                 target = self.argument(op.destination)
                 if target.space not in ("output", "input"):
                     raise LegalityError(f"a memref.copy fills {target}, no output or input")

@@ -80,11 +80,6 @@ def failure_of(model, **options):
     return error
 
 
-def left(x):
-    """Call an operator that stays with eager torch."""
-    return torch.special.laguerre_polynomial_l(x, 2)
-
-
 # ---- programs ------------------------------------------------------------------------------------
 
 
@@ -92,8 +87,8 @@ def left(x):
     ("last", "operator", "reason"),
     [
         (
-            lambda x: left(x.abs() + 1),
-            "aten.special_laguerre_polynomial_l.n_scalar",
+            lambda x: torch.linalg.ldl_factor_ex(x @ x.T)[0],
+            "aten.linalg_ldl_factor_ex.default",
             "it has no translation",
         ),
         (lambda x: (x * 2j).real, "aten.mul.Tensor", "torch.complex64 is not supported"),
@@ -113,7 +108,11 @@ def test_unsupported_is_left_to_eager_torch(last, operator, reason):
 @pytest.mark.parametrize(
     ("last", "error_class", "reason"),
     [
-        (lambda x: left(x.abs() + 1), UnsupportedOperatorError, "it has no translation"),
+        (
+            lambda x: torch.linalg.ldl_factor_ex(x @ x.T)[0],
+            UnsupportedOperatorError,
+            "it has no translation",
+        ),
         (lambda x: (x * 2j).real, UnsupportedDtypeError, "torch.complex64 is not supported"),
     ],
     ids=["operator", "dtype"],

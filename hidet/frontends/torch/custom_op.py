@@ -3,9 +3,13 @@
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, cast, overload
 
-from torch._library.custom_ops import CustomOpDef, custom_op
+from torch._library.custom_ops import (
+    OPDEFS,  # pyright: ignore[reportUnknownVariableType]
+    CustomOpDef,
+    custom_op,
+)
 from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 from hidet.errors import HidetError
@@ -18,11 +22,18 @@ SetupContext: TypeAlias = Callable[..., None]
 """Takes `ctx, inputs, output` and saves in `ctx` what `backward` needs."""
 
 _INLINES: ContextVar[bool] = ContextVar("hidet_inlines_operators", default=False)
+_CHUNKED_LOSS = "torch_nn::_linear_cross_entropy_batch_chunked"
+_OF_TORCH = (_CHUNKED_LOSS, f"{_CHUNKED_LOSS}_no_reduction")
+"""Torch's own operators in Python, which have no decomposition; it defines them at first use."""
 
 
 @contextmanager
 def looking_inside() -> Generator[None]:
     """Make torch trace into the functions of operators, instead of recording a call."""
+    for name in _OF_TORCH:
+        operator = cast("Any", OPDEFS.get(name))
+        if operator is not None:
+            _allow_inlining(operator, operator._init_fn)
     token = _INLINES.set(True)
     try:
         yield

@@ -49,6 +49,8 @@ ADDED: dict[Any, str] = {
     aten.ldexp: "arithmetic on elements",
     aten.narrow_copy: "a view",
     aten.permute_copy: "a view",
+    aten.tril_indices: "arithmetic on ranges",
+    aten.triu_indices: "likewise",
     aten.unbind_copy: "views",
     aten.view_copy: "a view",
     aten.addmv: "a product of a matrix and a vector is one of matrices",

@@ -17,10 +17,10 @@ LEFT: dict[str, str] = {
     "range, as a mask, and in `view` as another type",
     "sizes that depend on data": "`nonzero`, `unique`, `masked_select`, `repeat_interleave` by a "
     "tensor, `index_put` by a mask with several values",
-    "linear algebra": "matrices of more than 64 rows or columns, more than 32 for `linalg_pinv`; "
-    "`_linalg_svd` and `_linalg_eigh`, even for values alone, as the signs of vectors are not "
-    "unique and would differ from torch's; `linalg_eig`, which is complex; `cholesky`, "
-    "`linalg_ldl_factor_ex`, `linalg_matrix_exp`",
+    "linear algebra": "matrices of more than 64 rows or columns, more than 32 for `linalg_pinv`, "
+    "`_linalg_svd`, `_linalg_eigh` and `linalg_matrix_exp`; vectors of `_linalg_svd` and "
+    "`_linalg_eigh`, whose signs are not unique and would differ from torch's, and eigenvalues in "
+    "float64; `linalg_eig`, which is complex; `linalg_ldl_factor_ex`, `linalg_ldl_solve`",
     "errors about data": "`_linalg_check_errors`, such as for a singular matrix, and "
     "`_assert_async`: torch raises its own errors, without a warning; the computation itself is "
     "compiled",
@@ -29,10 +29,7 @@ LEFT: dict[str, str] = {
     "all with an explicit generator: without a warning; their consumers are compiled",
     "long rows": "sorting and scans of more than 1024 elements, unless there are few, and `cumsum` "
     "of more than 4096: their work is quadratic",
-    "loops with data-dependent length": "`igamma`, `special_zeta`, polynomials of Hermite, "
-    "Laguerre and Legendre",
-    "not yet": "`histogramdd`, `hash_tensor`, `linear_cross_entropy` in chunks; convolutions and "
-    "pooling of integers, `gcd`, `lcm`",
+    "not yet": "`hash_tensor`; convolutions and pooling of integers",
 }
 """The unsupported operators, by kind."""
 

@@ -457,3 +457,40 @@ def singular(element: str, batch: int, m: int, n: int) -> CompiledFunction:
                 right[b, t // n, t % n] = v[t % n, t // n]
 
     return module.build().singular
+
+
+@cache
+def exponential(element: str, batch: int, n: int) -> CompiledFunction:
+    """Return `exponential(x, squarings, out, scratch)`, a block per matrix.
+
+    x [batch, n, n] has 1-norms of at most 1; out [batch, n, n] is exp(x), by Taylor's series up to
+    1 / 18!, squared as often as squarings [batch] says; scratch is like out.
+    """
+    kind = TYPES[element]
+    matrices = kind[batch, n, n]
+
+    with script_module() as module:
+
+        @script
+        def exponential(x: matrices, squarings: i64[batch], out: matrices, scratch: matrices):
+            attrs.cuda.grid_dim = batch
+            attrs.cuda.block_dim = 8 * LANES
+            thread, b = threadIdx.x, blockIdx.x
+            for p in range(thread, n * n, 8 * LANES):
+                out[b, p // n, p % n] = 1.0 if p // n == p % n else 0.0
+            syncthreads()
+            for step in range(18 + squarings[b]):
+                for p in range(thread, n * n, 8 * LANES):
+                    i, j = p // n, p % n
+                    total = kind(0.0)
+                    for k in range(n):
+                        total += (x[b, i, k] if step < 18 else out[b, i, k]) * out[b, k, j]
+                    if step < 18:
+                        total = total / kind(18 - step) + (1.0 if i == j else 0.0)
+                    scratch[b, i, j] = total
+                syncthreads()
+                for p in range(thread, n * n, 8 * LANES):
+                    out[b, p // n, p % n] = scratch[b, p // n, p % n]
+                syncthreads()
+
+    return module.build().exponential

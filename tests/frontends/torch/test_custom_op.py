@@ -129,6 +129,24 @@ def test_one_program(compiled_plan):
     assert names == ["mul_sin_gated_silu_cos"]
 
 
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_loss_in_chunks(reduction):
+    """An operator of torch that is written in Python is compiled, with its gradients."""
+    options = pytest.importorskip("torch.nn.modules.linear_cross_entropy_options")
+    chunks = options.LinearCrossEntropyOptions(batch_chunk_size=4, allow_retain_graph=True)
+    x, weight = (torch.randn(n, 6, requires_grad=True) for n in (8, 5))
+    labels = torch.tensor([1, 4, -100, 0, 2, 2, 3, 1])
+
+    def loss(x, weight):
+        found = F.linear_cross_entropy(x, weight, labels, reduction=reduction, options=chunks)
+        return found.sum()
+
+    compiled = torch.compile(loss, backend="hidet", options={"fallback": False})
+    found, expected = (torch.autograd.grad(f(x, weight), (x, weight)) for f in (compiled, loss))
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(compiled(x, weight), loss(x, weight))
+
+
 def test_opaque_operators():
     """What looks at data has a fake implementation, and stays one operator for every backend."""
 

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.decomposed.bessel import BESSEL
+from hidet.frontends.torch.decomposed.iterated import ITERATED
 
 aten = torch.ops.aten
 
@@ -57,6 +58,11 @@ def test_avg_pool(window):
     x = floats(2, 3, 9, 8)
     grad = torch.randn_like(aten.avg_pool2d(x, *window))
     check(aten.avg_pool2d_backward.default, grad, x, *window)
+    kernel, stride, padding, *rest = window
+    box = [2, *kernel], [2, *stride] if stride else [], [0, *padding], *rest
+    x = floats(2, 3, 6, 9, 8)
+    grad = torch.randn_like(aten.avg_pool3d(x, *box))
+    check(aten.avg_pool3d_backward.default, grad, x, *box)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 4), (4, 5)], ids=str)
@@ -64,6 +70,9 @@ def test_adaptive_avg_pool(size):
     x = floats(2, 3, 9, 8)
     grad = torch.randn_like(F.adaptive_avg_pool2d(x, size))
     check(aten._adaptive_avg_pool2d_backward.default, grad, x)
+    x = floats(2, 7, 9, 8)
+    grad = torch.randn_like(F.adaptive_avg_pool3d(x, (3, *size)))
+    check(aten._adaptive_avg_pool3d_backward.default, grad, x)
 
 
 def test_max_pool():
@@ -208,6 +217,35 @@ def test_adaptive_max_pools(x):
     check(aten.adaptive_max_pool2d.default, torch.full((2, 3, 3), -torch.inf), [2, 2])
 
 
+@pytest.mark.parametrize("rank", [2, 3])
+@pytest.mark.parametrize("special", [None, -torch.inf, torch.nan])
+def test_fractional_max_pool(rank, special):
+    """Of equal elements the first is chosen, but the last NaN."""
+    packet = aten.fractional_max_pool2d if rank == 2 else aten.fractional_max_pool3d
+    x = floats(2, 3, *(9, 8, 7)[:rank]).round(decimals=1)
+    if special is not None:
+        x = torch.where(x > 0.5, torch.tensor(special).double(), x)
+    for sizes in ((4, 5, 3), (1, 7, 5), (2, 1, 1)):
+        for images in (x, x[0]):
+            samples = torch.rand(2 if images.dim() > rank + 1 else 1, 3, rank).double()
+            check(packet.default, images, [2, 1, 2][:rank], sizes[:rank], samples)
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_gradients_of_max_pools(rank):
+    x, grad = floats(2, 3, *[6] * rank), floats(2, 3, *[3] * rank)
+    window = ([2], [2], [0], [1], False)
+    kinds = {
+        "max_pool{}d_with_indices": window,
+        "adaptive_max_pool{}d": ([3] * rank,),
+        "fractional_max_pool{}d": ([2] * rank, [3] * rank, torch.rand(2, 3, rank).double()),
+    }
+    for name, rest in kinds.items():
+        index = getattr(aten, name.format(rank))(x, *rest)[1]
+        rest = {"adaptive_max_pool{}d": (), "fractional_max_pool{}d": rest[:2]}.get(name, rest)
+        check(getattr(aten, f"{name.format(rank)}_backward").default, grad, x, *rest, index)
+
+
 def test_larger_and_smaller():
     """NaN gives way to numbers."""
     x, other = WITH_SPECIALS, WITH_SPECIALS.flip(0)
@@ -332,6 +370,18 @@ def test_histograms():
             check(aten.histogram.bin_ct, x, 11, range=ends, **keywords)
 
 
+@pytest.mark.parametrize("density", [False, True])
+def test_histograms_of_points(density):
+    x, weight = floats(5, 40, 3), floats(5, 40)
+    edges = [floats(count).sort()[0] for count in (3, 4, 2)]
+    for keywords in ({}, {"weight": weight}):
+        given = {**keywords, "density": density}
+        check(aten._histogramdd_from_bin_tensors.default, x, edges, **given)
+        for ends in (None, [-1.0, 2.0, 0.0, 1.0, 1.0, 1.0]):
+            check(aten._histogramdd_bin_edges.default, x, [3, 4, 2], range=ends, **given)
+            check(aten._histogramdd_from_bin_cts.default, x, [3, 4, 2], range=ends, **given)
+
+
 def test_nonzero_static():
     for size in (0, 3, 100):
         check(aten.nonzero_static.default, ROWS["truths"], size=size, fill_value=-7)
@@ -405,7 +455,9 @@ def test_bessel(name):
 @pytest.mark.parametrize("target", [t for t in BESSEL if "chebyshev" in str(t)], ids=str)
 def test_chebyshev(target):
     x = torch.cat([floats(300) * 2, torch.rand(300).double(), torch.tensor([1.0, -1, 0, 0.5])])
-    check(target, x, torch.randint(-2, 12, x.shape))
+    n = torch.randint(-2, 12, x.shape)
+    given = {"x_scalar": (0.3, n), "n_scalar": (x, 5)}
+    check(target, *given.get(target._overloadname, (x, n)))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7])
@@ -416,10 +468,79 @@ def test_polygamma(n):
     torch.testing.assert_close(actual, expected, rtol=1e-8, atol=1e-8, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["hermite_h", "hermite_he", "laguerre_l", "legendre_p"])
+def test_polynomials(name):
+    prefix, _, letter = name.partition("_")
+    packet = getattr(aten, f"special_{prefix}_polynomial_{letter}")
+    x = torch.cat([floats(300) * 2, torch.tensor([0.0, 1, -1])])
+    n = torch.randint(-2, 15, x.shape)
+    check(packet.default, x, n)
+    check(packet.default, x[:, None], torch.tensor([torch.nan, torch.inf, 2.5, -0.5]))
+    check(packet.n_scalar, x, 4)
+    check(packet.x_scalar, 0.5, n)
+
+
+def test_zeta():
+    """Of negative numbers, too, unless they are in between."""
+    s = torch.cat([1 + 20 * torch.rand(300), torch.randint(2, 9, (300,))]).double()
+    q = torch.cat([20 * torch.rand(300), 20 * torch.randn(300)]).double()
+    target = aten.special_zeta.default
+    torch.testing.assert_close(BESSEL[target](s, q), target(s, q), rtol=1e-12, atol=1e-12)
+    ends = torch.tensor([1.0, 0, 2, 2, 2.5, 2.5, 3, torch.nan, 200, 200, 300]).double()
+    check(target, ends, torch.tensor([1.0, 1, 0, -1, -0.5, -2, -1e5 - 0.25, 1, 1, 1.5, 0.5]))
+    check(aten.special_zeta.other_scalar, ends, 2.5)
+    check(aten.special_zeta.self_scalar, 3.5, q.abs())
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_incomplete_gamma(upper):
+    """To 1e-12, also of large numbers, where torch is less exact."""
+    target = aten.igammac.default if upper else aten.igamma.default
+    ends = torch.tensor([0.0, 1, 2, -1, torch.inf, -torch.inf, torch.nan]).double()
+    check(target, ends[:, None], ends)
+    a = torch.cat([5 * torch.rand(99), 300 * torch.rand(99), torch.rand(9) / 999]).double()
+    x = (a * 2 * torch.rand_like(a)).abs()
+    pairs = zip(a.tolist(), x.tolist(), strict=True)
+    exact = [mpmath.gammainc(*pair, regularized=True) for pair in pairs]
+    a, x = torch.cat([a, LARGE[0]]), torch.cat([x, LARGE[1]])
+    expected = torch.tensor([*map(float, exact), *LARGE[2].tolist()], dtype=torch.float64)
+    expected = expected if upper else 1 - expected
+    torch.testing.assert_close(ITERATED[target](a, x), expected, rtol=0, atol=1e-12)
+
+
+LARGE = torch.tensor(
+    [
+        [1e4, 1e4, 0.4986701916600448],
+        [9e4, 90500, 0.04798623079627197],
+        [2e5, 201000, 0.01277127170937222],
+        [1e6, 1003000, 0.0013617406462175915],
+        [1e6, 996000, 0.9999689928817889],
+        [1e8, 100020000, 0.022755530774855204],
+    ],
+    dtype=torch.float64,
+).T
+"""Large a and x with Q(a, x), by the series in 40 digits."""
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_divisors(dtype):
+    """They wrap around as in C++."""
+    least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    ends = torch.tensor([least + 1, most, 0, 1, 96]).to(dtype)  # torch traps for some with `least`
+    for x, y in (
+        (ends[:, None], ends),
+        torch.randint(least, most, (2, 500)).to(dtype),
+        torch.randint(0, 100, (2, 500)).to(dtype),
+    ):
+        check(aten.gcd.default, x, y)
+        check(aten.lcm.default, x, y)
+
+
 def test_frexp():
     """To the last bit, also of numbers that are not normal."""
     powers = torch.cat([2.0 ** torch.arange(-149, 128), torch.tensor([0, -0.0, torch.inf])])
-    for x in (torch.cat([powers, -powers, torch.randn(500) * 1e30]), floats(500) * 1e-200):
+    singles = torch.cat([powers, -powers, torch.randn(500) * 1e30])
+    for x in (singles, floats(500) * 1e-200, singles.half(), singles.bfloat16()):
         actual, expected = DECOMPOSED[aten.frexp.Tensor](x), aten.frexp(x)
         torch.testing.assert_close(actual, expected, rtol=0, atol=0)
 

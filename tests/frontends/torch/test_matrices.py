@@ -82,6 +82,38 @@ def test_what_has_no_inverse():
     assert MATRICES[aten.linalg_inv_ex.default](SINGULAR)[1].tolist() == [1, 2, 0]
 
 
+@rectangles
+def test_singular_values(x):
+    """What is too large, or empty, is left to torch."""
+    found = MATRICES[aten._linalg_svd.default](x)
+    assert (found is NotImplemented) == (x.shape[-2] > LARGEST_ROTATED or x.numel() == 0)
+    if found is not NotImplemented:
+        torch.testing.assert_close(found[1], torch.linalg.svdvals(x), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("triangle", ["L", "U"])
+def test_eigenvalues(triangle):
+    """Eigenvalues of opposite sign are told apart; matrices in float64 are left to torch."""
+    opposite = torch.tensor([[0.0, 1], [1, 0]])
+    large = doubles(LARGEST_ROTATED, LARGEST_ROTATED)
+    for x in (SQUARE, SINGULAR, opposite, large, SQUARE[:0], SQUARE[..., :0, :0]):
+        found, _ = MATRICES[aten._linalg_eigh.default](x.float(), triangle)
+        expected = torch.linalg.eigvalsh(x.float(), triangle)
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    assert MATRICES[aten._linalg_eigh.default](SQUARE) is NotImplemented
+
+
+@pytest.mark.parametrize("size", [1e-3, 1, 30])
+def test_exponentials(size):
+    """Of negative numbers of any size, too."""
+    for x in (SQUARE * size, torch.diag_embed(doubles(2, 3) * size - 1e8), SQUARE * torch.nan):
+        found = MATRICES[aten.linalg_matrix_exp.default](x)
+        expected = torch.linalg.matrix_exp(x)
+        bound = float(1e-12 * expected.abs().max().nan_to_num())
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=bound, equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore:torch.cholesky")
 @pytest.mark.parametrize("upper", [False, True])
 def test_triangles(upper):
     rhs = doubles(3, 4, 2)
@@ -92,6 +124,7 @@ def test_triangles(upper):
         check(aten.triangular_solve.default, rhs, SQUARE, upper, not unit, unit)
     factor = torch.linalg.cholesky(POSITIVE, upper=upper)
     check(aten.linalg_cholesky_ex.default, POSITIVE, upper=upper)
+    check(aten.cholesky.default, POSITIVE, upper)
     check(aten.cholesky_solve.default, rhs, factor, upper)
     check(aten.cholesky_inverse.default, factor, upper)
     info = MATRICES[aten.linalg_cholesky_ex.default](-SINGULAR, upper=upper)[1]
@@ -131,6 +164,7 @@ FUNCTIONS = {
     "cholesky": lambda x: torch.linalg.cholesky(x @ x.mT),
     "lu": lambda x: torch.cat(torch.linalg.lu(x)),
     "pinv": torch.linalg.pinv,
+    "matrix_exp": torch.linalg.matrix_exp,
     "matrix_power": lambda x: torch.linalg.matrix_power(x, -2),
 }
 
@@ -150,6 +184,24 @@ def test_compiled(function):
     with torch.no_grad():
         found = compiled(SQUARE[0].float())
         torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_values_without_vectors():
+    """Vectors are torch's, which computes them if they are used."""
+
+    def values(x):
+        whole = x + x.mT
+        rank = torch.linalg.matrix_rank(whole, hermitian=True) + torch.linalg.matrix_rank(x)
+        condition = torch.linalg.cond(x) + torch.linalg.matrix_norm(x, "nuc")
+        return torch.linalg.eigvalsh(whole), torch.linalg.svdvals(x), rank, condition
+
+    torch.compiler.reset()
+    x = SQUARE.float()[0]
+    with torch.no_grad():
+        compiled = torch.compile(values, backend="hidet", options={"fallback": False})
+        torch.testing.assert_close(compiled(x), values(x), rtol=1e-3, atol=1e-4)
+        with pytest.warns(hidet.torch.UnsupportedOperatorWarning, match="linalg_svd"):
+            torch.compile(torch.linalg.svd, backend="hidet")(x)
 
 
 def test_errors_are_those_of_torch():

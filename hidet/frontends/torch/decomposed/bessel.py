@@ -23,13 +23,12 @@ def in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
     """Compute a function in float64; the result of integers has torch's default type."""
 
     def of_real(*arguments: Any) -> Any:
-        tensors = [each for each in arguments if isinstance(each, Tensor)]
-        if any(each.is_complex() for each in tensors):
+        kind = torch.result_type(arguments[0], arguments[-1])
+        if kind.is_complex:
             return NotImplemented
-        kind = torch.result_type(*tensors) if len(tensors) > 1 else tensors[0].dtype
-        kind = kind if kind.is_floating_point else torch.get_default_dtype()
-        wide = [each.double() if isinstance(each, Tensor) else each for each in arguments]
-        return function(*wide).to(kind)
+        device = next(each.device for each in arguments if isinstance(each, Tensor))
+        wide = [torch.as_tensor(each, dtype=torch.float64, device=device) for each in arguments]
+        return function(*wide).to(kind if kind.is_floating_point else torch.get_default_dtype())
 
     return of_real
 
@@ -129,6 +128,35 @@ def erfcx(x: Tensor) -> Tensor:
     return torch.where(x <= 8, (near * near).exp() * near.erfc(), outer)
 
 
+def _zeta(s: Tensor | float, q: Tensor) -> Tensor:
+    """The sum of (q + k)^-s for q > 0, to 1e-13: 12 terms, and the Euler-Maclaurin formula.
+
+    See DLMF 25.11.28, which is exact enough for all s from 12 on.
+    """
+    total: Tensor | float = 0.0
+    for k in range(12):
+        total = total + (q + k) ** -s
+    z = q + 12
+    total = total + z**-s * (z / (s - 1) + 0.5)
+    term = z**-s * s / z
+    for j, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730), start=1):
+        total = total + term * (bernoulli / factorial(2 * j))
+        term = term * ((s + (2 * j - 1)) / z) * ((s + 2 * j) / z)
+    return total
+
+
+def zeta(s: Tensor, q: Tensor) -> Tensor:
+    """Hurwitz's zeta function, to 1e-13; terms of a negative base are two sums of positive ones."""
+    turns = q.floor()
+    rest = q - turns
+    sign = torch.where(s % 2 == 0, 1.0, -1.0).double()
+    negative = sign * (_zeta(s, 1 - rest) - _zeta(s, 1 - torch.clamp(q, max=0)))
+    found = _zeta(s, torch.where(q > 0, q, rest)) + torch.where(q > 0, 0.0, negative)
+    found = torch.where((q > 0) | (s == s.floor()), found, nan)
+    found = torch.where((q <= 0) & (rest == 0), inf, found)
+    return torch.where(s > 1, found, torch.where(s == 1, inf, nan))
+
+
 def polygamma(n: int, x: Tensor) -> Any:
     """The n-th derivative of digamma, to 1e-13, with the reflection formula below 1/2."""
     if n == 0:
@@ -139,17 +167,8 @@ def polygamma(n: int, x: Tensor) -> Any:
 
 
 def _polygamma(n: int, x: Tensor) -> Tensor:
-    """The sum of 1 / (x + k)^(n + 1): terms up to x + 12, then the Euler-Maclaurin formula."""
-    y = torch.where(x < 0.5, 1 - x, x)
-    total: Tensor | float = 0.0
-    for k in range(12):
-        total = total + (y + k) ** -(n + 1)
-    z = y + 12
-    total = total + z**-n / n + z ** -(n + 1) / 2
-    for j, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730), start=1):
-        rising = prod(range(n + 1, n + 2 * j)) / factorial(2 * j)
-        total = total + bernoulli * rising * z ** -(n + 2 * j)
-    found = (-1) ** (n + 1) * factorial(n) * total
+    """A multiple of zeta."""
+    found = (-1) ** (n + 1) * factorial(n) * _zeta(n + 1, torch.where(x < 0.5, 1 - x, x))
     # Derivatives of pi * cot(pi * x) are polynomials in the cotangent.
     cotangent = [0.0, 1.0]
     for _ in range(n):
@@ -196,6 +215,13 @@ def _of(function: Callable[..., Tensor], *fixed: Any) -> Callable[..., Any]:
     return in_double(partial(function, *fixed))
 
 
+def of_two(name: str, decomposition: Callable[..., Any]) -> dict[Any, Callable[..., Any]]:
+    """Return the decompositions of a function of two tensors, or of a tensor and a number."""
+    packet = getattr(aten, f"special_{name}")
+    overloads = [each for each in packet.overloads() if not each.endswith("out")]
+    return {getattr(packet, each): decomposition for each in overloads}
+
+
 BESSEL: dict[Any, Callable[..., Any]] = {
     aten.polygamma.default: polygamma,
     aten.special_airy_ai.default: in_double(airy_ai),
@@ -208,12 +234,14 @@ BESSEL: dict[Any, Callable[..., Any]] = {
     aten.special_modified_bessel_k1.default: _of(_bessel_k, 1, False),
     aten.special_scaled_modified_bessel_k0.default: _of(_bessel_k, 0, True),
     aten.special_scaled_modified_bessel_k1.default: _of(_bessel_k, 1, True),
+    **of_two("zeta", in_double(zeta)),
     **{
-        getattr(aten, f"special_{prefix}chebyshev_polynomial_{kind}").default: _of(
-            _chebyshev, kind, bool(prefix)
-        )
+        target: decomposition
         for prefix in ("", "shifted_")
         for kind in "tuvw"
+        for target, decomposition in of_two(
+            f"{prefix}chebyshev_polynomial_{kind}", _of(_chebyshev, kind, bool(prefix))
+        ).items()
     },
 }
 """The decompositions of these functions."""

@@ -1,6 +1,7 @@
 """Histograms, mode, nonzero, segment reductions, embedding bags."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -48,13 +49,7 @@ def histogram(
     """The number of elements in each bin, and the edges of the bins."""
     if x.numel() == 0:
         return NotImplemented
-    low, high = (x.amin(), x.amax()) if range is None else range
-    half: Any = 0.5 * (low == high)
-    low, high = low - half, high + half
-    steps = torch.arange(bins + 1, device=x.device).to(x.dtype)
-    # Like torch's linspace: from both ends.
-    step = (high - low) / bins
-    edges = torch.where(steps <= bins // 2, low + steps * step, high - (bins - steps) * step)
+    (edges,) = bin_edges(x.reshape(-1, 1), [bins], range=range)
     return histogram_of(x, edges, weight=weight, density=density)
 
 
@@ -62,14 +57,67 @@ def histogram_of(
     x: Tensor, edges: Tensor, *, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """The same for given edges; the last one belongs to the last bin."""
-    if x.numel() * edges.numel() > LARGEST or x.numel() == 0:
+    found = histogram_of_all(x.reshape(-1, 1), [edges], weight=weight, density=density)
+    return found if found is NotImplemented else (found, edges.clone())
+
+
+def bin_edges(
+    x: Tensor,
+    bins: Sequence[int],
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """The edges of bins of equal width, per coordinate."""
+    if x.numel() == 0:
         return NotImplemented
-    x, bins = x.reshape(-1), edges.numel() - 1
-    places = (x[:, None] >= edges).sum(-1) - 1
-    found = _counted(x, places, (x >= edges[0]) & (x <= edges[-1]), weight, bins)
+    rows = x.flatten(0, -2)
+    edges: list[Tensor] = []
+    for axis, count in enumerate(bins):
+        ends = (rows[:, axis].amin(), rows[:, axis].amax())
+        low, high = ends if range is None else range[2 * axis : 2 * axis + 2]
+        half: Any = 0.5 * (low == high)
+        low, high = low - half, high + half
+        steps = torch.arange(count + 1, device=x.device).to(x.dtype)
+        # Like torch's linspace: from both ends.
+        step = (high - low) / count
+        edges.append(
+            torch.where(steps <= count // 2, low + steps * step, high - (count - steps) * step)
+        )
+    return edges
+
+
+def histogram_of_all(
+    x: Tensor, edges: Sequence[Tensor], *, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """The number of points [..., coordinates] in each bin, given the edges per coordinate."""
+    rows = x.flatten(0, -2)
+    if len(rows) * max(each.numel() for each in edges) > LARGEST or x.numel() == 0:
+        return NotImplemented
+    places, inside = torch.zeros_like(rows[:, 0]).long(), rows[:, 0] == rows[:, 0]
+    shape = [each.numel() - 1 for each in edges]
+    for axis, bound in enumerate(edges):
+        mine = rows[:, axis]
+        place = ((mine[:, None] >= bound).sum(-1) - 1).clamp(0, shape[axis] - 1)
+        places = places * shape[axis] + place
+        inside = inside & (mine >= bound[0]) & (mine <= bound[-1])
+    found = _counted(rows[:, 0], places, inside, weight, prod(shape)).reshape(shape)
     if density:
-        found = found / (found.sum() * (edges[1:] - edges[:-1]))
-    return found, edges.clone()
+        found = found / found.sum()
+        for axis, bound in enumerate(edges):
+            found = found / (bound[1:] - bound[:-1]).reshape(-1, *[1] * (len(shape) - 1 - axis))
+    return found
+
+
+def histogram_of_counts(
+    x: Tensor, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
+    """The same for bins of equal width."""
+    edges = bin_edges(x, bins, range=range)
+    if edges is NotImplemented:
+        return edges
+    return histogram_of_all(x, edges, weight=weight, density=density)
 
 
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -182,6 +230,9 @@ def embedding_bag(
 COUNTING: dict[Any, Callable[..., Any]] = {
     aten._embedding_bag.default: embedding_bag,
     aten._embedding_bag_forward_only.default: embedding_bag,
+    aten._histogramdd_bin_edges.default: bin_edges,
+    aten._histogramdd_from_bin_cts.default: histogram_of_counts,
+    aten._histogramdd_from_bin_tensors.default: histogram_of_all,
     aten.histc.default: histc,
     aten.histogram.bin_ct: histogram,
     aten.histogram.bins_tensor: histogram_of,

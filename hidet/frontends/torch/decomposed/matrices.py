@@ -2,16 +2,17 @@
 
 A warp factorizes a matrix of up to `LARGEST` rows and columns; a lane solves a system of equations
 for a column. Larger ones run in eager torch, and so do singular vectors and eigenvectors, whose
-sign is not unique and would differ from torch's. torch computes them even for singular values and
-eigenvalues alone.
+sign is not unique and would differ from torch's.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import decompose, get_proxy_mode
 
 from hidet.frontends.torch.decomposed.writes import checked
 
@@ -234,6 +235,16 @@ def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -
     return (lower if upper else lower.mT).reshape(x.shape), info.reshape(batch)
 
 
+def cholesky(x: Tensor, upper: bool = False) -> Any:
+    """The Cholesky factor, or torch's error."""
+    found = cholesky_ex(x, upper=upper)
+    if found is NotImplemented:
+        return found
+    factor, info = found
+    aten._linalg_check_errors(info, "cholesky", is_matrix=x.dim() == 2)
+    return factor.mT.contiguous().mT  # column-major
+
+
 def cholesky_solve(rhs: Tensor, factor: Tensor, upper: bool = False) -> Any:
     """The solution of a x = rhs, given the Cholesky factor of a."""
     lower = factor.mT if upper else factor
@@ -334,10 +345,63 @@ def pinv(
     return (right * inverse[..., None, :]) @ left.mT
 
 
+def _by_torch(operator: Callable[..., Any], *arguments: Any) -> Any:
+    """Call an operator, which graphs that are being traced record as it is."""
+    with nullcontext() if get_proxy_mode() is None else decompose({}):
+        return operator(*arguments)
+
+
+def svd(
+    x: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
+) -> Any:
+    """The singular values; torch computes the vectors, if they are used."""
+    if not fits(x, largest=LARGEST_ROTATED) or x.numel() == 0 or driver is not None:
+        return NotImplemented
+    sizes = _singular(x.mT if x.shape[-2] < x.shape[-1] else x)[1]
+    left, _, right = _by_torch(aten._linalg_svd.default, x, full_matrices, compute_uv)
+    return left, sizes.sort(descending=True)[0], right
+
+
+def eigh(x: Tensor, triangle: str = "L", compute_v: bool = True) -> Any:
+    """The eigenvalues of a symmetric matrix; torch computes the vectors, if they are used.
+
+    A sum with a multiple of the identity has no negative eigenvalue, so singular values are its
+    eigenvalues. This is exact enough in float64 for matrices in float32.
+    """
+    if not fits(x, largest=LARGEST_ROTATED) or x.dtype is torch.float64:
+        return NotImplemented
+    if x.numel() == 0:
+        return x.new_zeros(x.shape[:-1]), x.clone()
+    wide = (x if triangle.upper() == "L" else x.mT).double()
+    wide = wide.tril() + wide.tril(-1).mT
+    bound = wide.abs().sum(-1).amax(-1)[..., None]
+    identity = torch.eye(x.shape[-1], dtype=wide.dtype, device=x.device)
+    sizes = _singular(wide + bound[..., None] * identity)[1]
+    _, vectors = _by_torch(aten._linalg_eigh.default, x, triangle, compute_v)
+    return (sizes - bound).sort()[0].to(x.dtype), vectors
+
+
+def matrix_exp(x: Tensor) -> Any:
+    """The exponential, in float64: the Taylor series of x / 2^s, squared s times."""
+    wide = x.double() if x.is_floating_point() else x
+    if not fits(wide, largest=LARGEST_ROTATED) or x.numel() == 0:
+        return NotImplemented
+    batch, n = x.shape[:-2], x.shape[-1]
+    rows = stack(wide, batch)
+    squarings = rows.abs().sum(-2).amax(-1).log2().ceil().nan_to_num().clamp(0, 1100)
+    scaled = rows * torch.exp2(-squarings)[:, None, None]
+    written = torch.empty_like(rows), torch.empty_like(rows)
+    found, _ = run("exponential", (n,), [scaled, squarings.long()], *written)
+    return found.to(x.dtype).reshape(x.shape)
+
+
 MATRICES: dict[Any, Callable[..., Any]] = {
     aten._linalg_det.default: det,
+    aten._linalg_eigh.default: eigh,
     aten._linalg_slogdet.default: slogdet,
     aten._linalg_solve_ex.default: solve_ex,
+    aten._linalg_svd.default: svd,
+    aten.cholesky.default: cholesky,
     aten.cholesky_inverse.default: cholesky_inverse,
     aten.cholesky_solve.default: cholesky_solve,
     aten.geqrf.default: geqrf,
@@ -347,6 +411,7 @@ MATRICES: dict[Any, Callable[..., Any]] = {
     aten.linalg_lu.default: lu,
     aten.linalg_lu_factor_ex.default: lu_factor_ex,
     aten.linalg_lu_solve.default: solve_lu,
+    aten.linalg_matrix_exp.default: matrix_exp,
     aten.linalg_pinv.atol_rtol_tensor: pinv,
     aten.linalg_qr.default: qr,
     aten.linalg_solve_triangular.default: triangular,

@@ -1,6 +1,7 @@
-"""3D pooling, and gradients of pooling."""
+"""3D pooling, fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import torch
@@ -88,18 +89,51 @@ def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Te
         first = torch.where(same & inside, number, x.shape[dim]).amin(-1)
         places = places.movedim(dim, -1).gather(-1, first).movedim(-1, dim)
         x = largest.movedim(-1, dim)
-    return x, places
+    return x.contiguous(), places.contiguous()
 
 
-def max_pool_backward(grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+def fractional_max_pool(
+    x: Tensor, kernel: Sequence[int], output_size: Sequence[int], samples: Tensor
+) -> Any:
+    """Max pooling with indices of windows at random positions, which `samples` determine.
+
+    See B. Graham, Fractional Max-Pooling, 2014.
+    """
+    if samples.dtype not in (torch.float32, torch.float64) or 0 in x.shape:
+        return NotImplemented  # torch rounds positions to halves
+    rank = len(output_size)
+    images = x.reshape(-1, *x.shape[-rank - 1 :])
+    samples = samples.flip(-1) if rank == 2 else samples  # in 2D the first is of the columns
+    index = torch.zeros((1, 1, 1, 1), dtype=torch.int64, device=x.device)
+    for axis in range(rank):  # index [n, c, windows, elements]
+        size, width, count = images.shape[2 + axis], kernel[axis], output_size[axis]
+        sample, number = samples[..., axis, None], torch.arange(count, device=x.device)
+        step = (size - width) / max(count - 1, 1)
+        start = ((number + sample) * step).long() - (sample * step).long()
+        start = torch.where(number == count - 1, size - width, start)
+        places = start[..., None] + torch.arange(width, device=x.device)
+        index = index[..., None, :, None] * size + places[:, :, None, :, None]
+        index = index.flatten(4).flatten(2, 3)
+    values = images.flatten(2).gather(2, index.flatten(2)).reshape(index.shape)
+    found, last = values.amax(-1), index.shape[-1]
+    # The first of the largest elements, or the last NaN.
+    number = torch.arange(last, device=x.device)
+    score = torch.where(values == found[..., None], last - number, 0)
+    score = torch.where(values.isnan(), last + number, score).amax(-1, keepdim=True)
+    index = index.gather(-1, (score - last).abs())
+    shape = [*x.shape[:-rank], *output_size]
+    return found.reshape(shape), index.reshape(shape)
+
+
+def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
     """The gradient of max pooling: a scatter to the indices, the last argument."""
-    rank = 2
     pixels = grad.flatten(-rank)
     zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
     return zeros.scatter_add(-1, rest[-1].flatten(-rank), pixels).reshape(x.shape)
 
 
-def avg_pool2d_backward(
+def avg_pool_backward(
+    rank: int,
     grad: Tensor,
     x: Tensor,
     kernel: Sequence[int],
@@ -110,31 +144,41 @@ def avg_pool2d_backward(
     divisor: int | None,
 ) -> Tensor:
     """The gradient of average pooling: pooling over the dilated gradient."""
-    kernel, padding = per_dimension(kernel, 2), per_dimension(padding, 2)
-    stride = per_dimension(stride or kernel, 2)
+    pool = {2: aten.avg_pool2d, 3: aten.avg_pool3d}[rank]
+    kernel, padding = per_dimension(kernel, rank), per_dimension(padding, rank)
+    stride = per_dimension(stride or kernel, rank)
     # Pooling of ones with a divisor of 1 counts the elements of each window.
-    ones = x.new_ones((1, *x.shape[-2:]))
+    ones = x.new_ones((1, *x.shape[-rank:]))
     if divisor is not None:
         grad = grad / divisor
     elif count_include_pad and not ceil_mode:
-        grad = grad / (kernel[0] * kernel[1])
+        grad = grad / prod(kernel)
     elif not count_include_pad:
-        grad = grad / aten.avg_pool2d(ones, kernel, stride, padding, ceil_mode, True, 1)
+        grad = grad / pool(ones, kernel, stride, padding, ceil_mode, True, 1)
     else:
         return NotImplemented
     grad = spread(grad, stride)
-    pads = pads_of_gradient(grad.shape[-2:], x.shape[-2:], kernel, padding, [1, 1])
+    pads = pads_of_gradient(grad.shape[-rank:], x.shape[-rank:], kernel, padding, [1] * rank)
     grad = torch.constant_pad_nd(grad, pads)
-    return aten.avg_pool2d(grad, kernel, [1, 1], [0, 0], False, True, 1)
+    return pool(grad, kernel, [1] * rank, [0] * rank, False, True, 1)
 
 
-def adaptive_avg_pool2d_backward(grad: Tensor, x: Tensor) -> Tensor:
+def adaptive_avg_pool_backward(rank: int, grad: Tensor, x: Tensor) -> Tensor:
     """Equal parts are average pooling; the gradient of others is a matmul with their weights."""
     result = grad
-    for dim in (-2, -1):
+    for dim in range(-rank, 0):
         size, count = x.shape[dim], grad.shape[dim]
         result = (result.transpose(dim, -1) @ _parts(count, size, grad)).transpose(dim, -1)
     return result
+
+
+def _of_rank(function: Callable[..., Tensor], rank: int) -> Callable[..., Tensor]:
+    """Return a function for a number of dimensions."""
+
+    def of_rank(*arguments: Any) -> Tensor:
+        return function(rank, *arguments)
+
+    return of_rank
 
 
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
@@ -147,13 +191,22 @@ def _parts(count: int, size: int, like: Tensor) -> Tensor:
 
 
 POOLING: dict[Any, Callable[..., Any]] = {
-    aten.adaptive_max_pool2d.default: adaptive_max_pool,
-    aten.adaptive_max_pool3d.default: adaptive_max_pool,
+    aten._adaptive_avg_pool2d_backward.default: _of_rank(adaptive_avg_pool_backward, 2),
     aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
-    aten._adaptive_avg_pool2d_backward.default: adaptive_avg_pool2d_backward,
+    aten._adaptive_avg_pool3d_backward.default: _of_rank(adaptive_avg_pool_backward, 3),
+    aten.adaptive_max_pool2d.default: adaptive_max_pool,
+    aten.adaptive_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
+    aten.adaptive_max_pool3d.default: adaptive_max_pool,
+    aten.adaptive_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
+    aten.avg_pool2d_backward.default: _of_rank(avg_pool_backward, 2),
     aten.avg_pool3d.default: avg_pool3d,
-    aten.avg_pool2d_backward.default: avg_pool2d_backward,
+    aten.avg_pool3d_backward.default: _of_rank(avg_pool_backward, 3),
+    aten.fractional_max_pool2d.default: fractional_max_pool,
+    aten.fractional_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
+    aten.fractional_max_pool3d.default: fractional_max_pool,
+    aten.fractional_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
+    aten.max_pool2d_with_indices_backward.default: _of_rank(max_pool_backward, 2),
     aten.max_pool3d_with_indices.default: max_pool3d,
-    aten.max_pool2d_with_indices_backward.default: max_pool_backward,
+    aten.max_pool3d_with_indices_backward.default: _of_rank(max_pool_backward, 3),
 }
 """The decompositions of pools."""

@@ -115,7 +115,7 @@ def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
 
 def frexp(x: Tensor) -> Any:
     """Mantissas in [1/2, 1), and exponents."""
-    if x.dtype not in (torch.float32, torch.float64):
+    if not x.is_floating_point():
         return NotImplemented
     wide = x.double()
     ordinary = x.isfinite() & (x != 0)
