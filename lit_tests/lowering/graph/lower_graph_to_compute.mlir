@@ -1,4 +1,5 @@
 // RUN: hidet-opt %s -p lower-graph-to-compute | filecheck %s
+// RUN: hidet-opt %s -p 'lower-graph-to-compute{arch=cpu}' | filecheck %s --check-prefix CPU
 
 // Operands are broadcast, halves are computed in f32; a fill is a constant in its user.
 func.func @elementwise(%x : tensor<4x8xf16>, %b : tensor<8xf16>) -> tensor<4x8xf16> {
@@ -545,3 +546,8 @@ func.func @scatter(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32
 // CHECK:         %y = graph.call_kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%i, %s, %[[COPY]]) {inits = array<i64: 0>}
 // CHECK:       cuda.kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%positions : memref<5xi64>, %source : memref<5x4xf32>, %out : memref<9x4xf32>) grid(1) block(256) {
 // CHECK:         cuda.atomic
+
+// On the CPU each thread adds the rows of its own positions, without atomics.
+// CPU:       cuda.kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%positions : memref<5xi64>, %source : memref<5x4xf32>, %out : memref<9x4xf32>) grid(1) block(1) {
+// CPU-NOT:     cuda.atomic
+// CPU:         memref.store
