@@ -44,6 +44,9 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
 }
 """The lowering rule of each operator."""
 
+CPU_RULES = {**checked_integers.CPU_RULES, **shape.CPU_RULES}
+"""The rules that differ on the CPU."""
+
 STAY = (graph.ConstantOp, graph.AnchorOp)
 """The graph ops that stay: weights and anchors."""
 
@@ -108,9 +111,9 @@ class LowerGraphToComputePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
-        chosen = RULES if self.checks else {**RULES, **checked_integers.UNCHECKED_RULES}
-        if Arch.parse(self.arch).is_cpu:
-            chosen = {**chosen, graph.ScatterOp: partial(shape.scatter, on_cpu=True)}
+        chosen = {**RULES, **CPU_RULES} if Arch.parse(self.arch).is_cpu else RULES
+        if not self.checks:
+            chosen = {**chosen, **checked_integers.UNCHECKED_RULES}
         rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
         writable = written_arguments(op)

@@ -515,6 +515,23 @@ func.func @long(%seeds : tensor<1x2xi32>) -> tensor<17179869188xi32> {
 // CHECK: %[[C1:\d+]] = arith.index_cast %[[H]] : index to i32
 // CHECK: cuda.function "philox"(%{{\d+}}, %{{\d+}}, %[[C0]], %[[C1]], %{{\d+}}, %{{\d+}}, %{{\d+}})
 
+// On the CPU a launch may check an argument ahead of the kernel, but not what kernels compute, nor
+// positions from the end.
+// CHECK-LABEL: func.func @positions(
+// CHECK-NOT:     ahead
+// CPU-LABEL: func.func @positions(
+// CPU:         cuda.checked_index %{{.*}} ahead below 5 "given"
+// CPU:         cuda.checked_index %{{.*}} below 5 "computed"
+// CPU:         cuda.checked_index %{{.*}} from_end below 5 "from the end"
+func.func @positions(%i : tensor<2x3xi64>) -> (tensor<6xi64>, tensor<2x3xi64>, tensor<2x3xi64>) {
+  %flat = graph.reshape %i : (tensor<2x3xi64>) -> tensor<6xi64>
+  %0 = graph.checked_positions %flat {size = 5 : i64, operator = "given"} : tensor<6xi64>
+  %sum = graph.add %i, %i : (tensor<2x3xi64>, tensor<2x3xi64>) -> tensor<2x3xi64>
+  %1 = graph.checked_positions %sum {size = 5 : i64, operator = "computed"} : tensor<2x3xi64>
+  %2 = graph.checked_positions %i {size = 5 : i64, from_end, operator = "from the end"} : tensor<2x3xi64>
+  func.return %0, %1, %2 : tensor<6xi64>, tensor<2x3xi64>, tensor<2x3xi64>
+}
+
 // A scatter writes over an argument whose new content it gives.
 func.func @update(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> attributes {updates = array<i64: 0>} {
   %y = graph.scatter %x, %i, %s : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>

@@ -1,6 +1,7 @@
 """Rules of operators that move elements: views, joins, padding, lookups and scatters."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -234,4 +235,8 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.ReshapeOp: reshape,
     graph.ScatterOp: scatter,
     graph.SliceOp: slice_,
+}
+
+CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.ScatterOp: partial(scatter, on_cpu=True),
 }
