@@ -156,6 +156,9 @@ def test_searchsorted(right):
     check(aten.bucketize.Tensor, bounds, bounds, right=right)
     rows, values = floats(3, 4).sort()[0], floats(3, 6)
     check(aten.searchsorted.Tensor, rows, values, right=right, out_int32=True)
+    for size in (0, 1, 2, 3, 7, 8, 2000):  # NaN is sorted last
+        bounds = torch.cat([floats(size).sort()[0], torch.tensor([torch.nan]).double()])
+        check(aten.searchsorted.Tensor, bounds, values, right=right)
 
 
 # ---------------------------------------------------------------------------- writes
