@@ -63,13 +63,17 @@ def is_view(grid: GridOp) -> bool:
     """Return whether a grid only moves elements of one tensor: no arithmetic except on indices.
 
     Constants, padding, and casts to a wider float count as moves. Casts to a narrower float do not,
-    because the wide source would be stored. Grids marked as stored are not views.
+    because the wide source would be stored. Grids marked as stored are not views. Integers that the
+    launch checks ahead of the kernel are moved, too.
     """
+    moves = _MOVES
+    if any(check.ahead for check in ops_of_class(grid.body, CheckedIndexOp)):
+        moves = (*_MOVES, *_INDEX_CONVERSIONS)
     sources = {load.source for load in loads_of(grid)}
     return (
         len(sources) <= 1
         and not grid.is_stored
-        and all(isinstance(op, _MOVES) or _is_index_arithmetic(op) for op in ops_in(grid.body))
+        and all(isinstance(op, moves) or _is_index_arithmetic(op) for op in ops_in(grid.body))
     )
 
 

@@ -37,6 +37,28 @@ HIDET_DEVICE void bad_index(long long index, long long size, const char* where) 
 
 HIDET_DEVICE void zero_divisor(const char* where) { cpu::fault = {0, 0, where}; }
 
+namespace cpu {
+
+// What a launch checks before it runs the kernel; the printer specializes it.
+template <auto kernel>
+void check_ahead(void**) {}
+
+// The indices are 0 to size - 1, or an error is reported. Vector instructions find the extremes.
+template <typename T>
+void check_indices(const T* indices, long long count, long long size, const char* where) {
+  T low = 0, high = 0;
+#pragma omp parallel for reduction(min : low) reduction(max : high) if (count > 1 << 16)
+  for (long long i = 0; i < count; ++i) {
+    low = indices[i] < low ? indices[i] : low;
+    high = indices[i] > high ? indices[i] : high;
+  }
+  if (low == 0 && high < size) return;
+  bad_index(low < 0 ? low : high, size, where);
+  report_fault();
+}
+
+}  // namespace cpu
+
 }  // namespace hidet
 
 #include "hidet_check.h"

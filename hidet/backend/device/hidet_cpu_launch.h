@@ -45,7 +45,8 @@
                                    (x) * (y) * (z) * cluster <= hidet::cpu::kMaxFibers),        \
                   "the blocks of a cluster have whole warps, and together up to 8192 threads"); \
     using Kernel = hidet::cpu::Kernel< ::name, mode, x, y, z>;                                  \
-    hidet::cpu::Launch launch = {#name, &Kernel::run_block,                                     \
+    hidet::cpu::Launch launch = {#name, &hidet::cpu::check_ahead< ::name>,                       \
+                                 &Kernel::run_block,                                            \
                                  mode,  args,                                                   \
                                  Kernel::block_of(args),                                        \
                                  {int(grid_x), int(grid_y), int(grid_z)},                       \
@@ -250,10 +251,11 @@ static void run_blocks(Launch& current) {
 // Check and run a launch; return 0 or an Error.
 static int run(Launch& current) {
   const dim3 grid = current.grid;
+  launch = &current;
   if (grid.x > 0 && grid.y > 0 && grid.y < 65536 && grid.z > 0 && grid.z < 65536) {
-    run_blocks(current);
+    current.check_ahead(current.args);
+    if (current.error == 0) run_blocks(current);
   } else {
-    launch = &current;
     report(kInvalidLaunch, "the grid (%u, %u, %u) is empty or larger than CUDA allows",
            unsigned(grid.x), unsigned(grid.y), unsigned(grid.z));
   }

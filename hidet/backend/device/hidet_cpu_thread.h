@@ -94,6 +94,7 @@ static thread_local unsigned next_memory_count = 0;
 // One launch of a kernel; all blocks, on all threads of the operating system, refer to it.
 struct Launch {
   const char* kernel;
+  void (*check_ahead)(void** args);
   void (*run_block)(void** args);  // runs all threads of the block `blockIdx`
   Mode mode;
   void** args;

@@ -27,9 +27,10 @@ from hidet.dialects.cuda.marks import (
 )
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.locations import lines_of, source_lines
+from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in
 from hidet.errors import LegalityError
-from hidet.escape import comment, from_ascii
+from hidet.escape import c_string, comment, from_ascii
 
 INCLUDE = '#include "hidet.h"'
 """The first line of a file of kernels."""
@@ -106,9 +107,27 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     end = ["}", register]
     if ON_CPU in kernel.attributes:
         end = ["}", f"HIDET_CPU_FUNCTION({symbol})"]
+    end[1:1] = _checks_ahead(kernel)
     above = [*comments, *head]
     origins = map(_origin, writer.origins)
     return [*above, *writer.lines, *end], [*[""] * len(above), *origins, *[""] * len(end)]
+
+
+def _checks_ahead(kernel: cuda.KernelOp) -> list[str]:
+    """Return the lines of the function that checks arguments before a launch on the CPU."""
+    calls: list[str] = []
+    for number, argument in enumerate(kernel.arguments):
+        for check in kernel.checks_of(number):
+            pointer = f"*static_cast<const {element_type(argument)}* const*>(args[{number}])"
+            sizes, where = (
+                f"{size_of(argument)}, {check.size.value.data}",
+                c_string(check.where.data),
+            )
+            calls.append(f"  hidet::cpu::check_indices({pointer}, {sizes}, {where});")
+    if not calls:
+        return []
+    name = symbol_of(kernel.sym_name.data)
+    return ["template <>", f"void hidet::cpu::check_ahead<{name}>(void** args) {{", *calls, "}"]
 
 
 def _origin(op: Operation | None) -> str:

@@ -1,8 +1,8 @@
 """Attributes of the `cuda` dialect: memory spaces and enumerations."""
 
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects.builtin import I64, IntegerAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -36,6 +36,19 @@ class SpaceAttr(EnumAttribute[Space]):
         """Print `<shared>`."""
         with printer.in_angle_brackets():
             printer.print_string(str(self.data.value))
+
+
+@irdl_attr_definition
+class BoundsAttr(ParametrizedAttribute):
+    """`#cuda.bounds<5 : i64, "aten.gather (model.py:4)">`: integers from 0 to 4.
+
+    The text is the operator and the line in the error.
+    """
+
+    name = "cuda.bounds"
+
+    size: IntegerAttr[I64]
+    where: StringAttr
 
 
 def space_of(memref: Attribute) -> Space:

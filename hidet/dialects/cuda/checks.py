@@ -159,7 +159,8 @@ class CheckedIndexOp(FaultCheckOp):
     """`cuda.checked_index %i below 5 "aten.gather (model.py:4)"`: %i if it is 0 to 4, else 0.
 
     With `from_end`, an index of -5 to -1 counts from the end: -1 becomes 4. The text is the
-    operator and the line in the error.
+    operator and the line in the error. With `ahead`, the launch checks all elements of the tensor
+    that the index is loaded from before it runs the kernel.
     """
 
     name = "cuda.checked_index"
@@ -168,14 +169,19 @@ class CheckedIndexOp(FaultCheckOp):
     size = prop_def(IntegerAttr[I64])
     where = prop_def(StringAttr)
     from_end = opt_prop_def(UnitAttr)
+    ahead = opt_prop_def(UnitAttr)
     result = result_def(IndexType)
 
-    assembly_format = "$index (`from_end` $from_end^)? `below` $size $where attr-dict"
+    assembly_format = (
+        "$index (`from_end` $from_end^)? (`ahead` $ahead^)? `below` $size $where attr-dict"
+    )
 
     def verify_(self) -> None:
         """Check that there is a valid index."""
         if self.size.value.data < 1:
             raise VerifyException(f"no index is below {self.size.value.data}")
+        if self.ahead and self.from_end:
+            raise VerifyException("indices from the end are not checked ahead of the kernel")
 
 
 @irdl_op_definition

@@ -22,10 +22,12 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
-from hidet.dialects.cuda.marks import BINARY, CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
+from hidet.dialects.cuda.attributes import BoundsAttr
+from hidet.dialects.cuda.marks import BINARY, CHECKED, CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.syntax import int_array, parse_body, print_body
 
@@ -234,6 +236,11 @@ class KernelOp(FieldsOp):
         own = {key: other for key, other in attributes[argument].data.items() if key != name}
         attributes[argument] = DictionaryAttr(own if value is None else {**own, name: value})
         self.arg_attrs = ArrayAttr(attributes)
+
+    def checks_of(self, argument: int) -> list[BoundsAttr]:
+        """Return what a launch on the CPU checks of an argument before it runs the kernel."""
+        checks = self.argument_attribute(CHECKED, argument)
+        return list(checks) if isa(checks, ArrayAttr[BoundsAttr]) else []
 
     def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
         """Append an argument with the attributes of another one."""

@@ -31,6 +31,9 @@ AWAITED = "cuda.awaited"
 """Unit, of a kernel argument: preceding kernels may write it until the kernel's wait. It is not
 `__restrict__`: nvcc assumes read-only restrict memory constant, so loads might not wait."""
 
+CHECKED = "cuda.checked"
+"""Array of `#cuda.bounds`, of a kernel argument: a launch on the CPU checks its elements first."""
+
 CONSTANT = "cuda.constant"
 """Unit, of a kernel argument: no launch of @forward writes it, where @forward launches the kernel;
 usually a weight or an input."""

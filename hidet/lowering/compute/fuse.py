@@ -16,10 +16,11 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.grids import is_cheap_again, is_cheap_to_inline, is_view, loads_of, rows_of_grid
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
+from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import size_of
-from hidet.dialects.walking import ops_in
-from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, may_join
+from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, is_repeated, may_join
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 from hidet.rewriting.locations import located
@@ -207,6 +208,9 @@ class Fuser:
             if isinstance(op, GridOp) and op.result not in kept:
                 inline_into_loads(op)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
+        for check in ops_of_class(fusion, CheckedIndexOp):
+            if check.ahead and not is_repeated(check):
+                check.ahead = None
         origin = ops[0] if group.kind is not Kind.ANCHOR else group.anchors[0]
         located((fusion,), origin.location)
         self._append(fusion)
@@ -333,7 +337,8 @@ class FusePass(ModulePass):
     `compute.fusion`, `graph.constant` and `graph.call_kernel`.
 
     On the CPU an index check that would be repeated for many elements stays in a kernel of its own:
-    it is a branch in the loop over the threads.
+    it is a branch in the loop over the threads. A check ahead of the kernel moves into the kernel
+    unless it would be repeated there.
     """
 
     name = "fuse"

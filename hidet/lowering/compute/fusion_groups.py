@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
 
-from xdsl.dialects import scf
+from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.grids import (
@@ -29,10 +29,10 @@ from hidet.analysis.grids import (
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
-from hidet.dialects.cuda.checks import FaultCheckOp
+from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import shape_of, size_of
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.rewriting.inlining import inline_into_loads
 
 MIN_CHECKS = 1 << 16
@@ -229,11 +229,22 @@ def _repeats_checks(grid: GridOp, group: Group) -> bool:
 
     Row grids do not: a check that is uniform along a row is done once.
     """
-    if not any(isinstance(op, FaultCheckOp) for member in group.ops for op in ops_in(member)):
+    checks = (op for member in group.ops for op in ops_of_class(member, FaultCheckOp))
+    if all(isinstance(check, CheckedIndexOp) and check.ahead for check in checks):
         return False
     if rows_of_grid(grid) is not None:
         return False
     return _evaluations(grid, group) >= max(MIN_CHECKS, MIN_REPEATED * group.size)
+
+
+def is_repeated(check: CheckedIndexOp) -> bool:
+    """Return whether a fusion would repeat a check of elements that it loads."""
+    domains = [op.shape for op in parents_of(check) if isinstance(op, GridOp | ReduceOp)]
+    cast = check.index.owner
+    load = cast.input.owner if isinstance(cast, arith.IndexCastOp) else None
+    return isinstance(load, LoadOp) and prod(map(prod, domains)) >= max(
+        MIN_CHECKS, MIN_REPEATED * size_of(load.source)
+    )
 
 
 def _evaluations(grid: GridOp, group: Group) -> int:

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph.base import element_type, shape_of
@@ -42,6 +43,9 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **contraction.RULES,
 }
 """The lowering rule of each operator."""
+
+CPU_RULES = {**checked_integers.CPU_RULES, **shape.CPU_RULES}
+"""The rules that differ on the CPU."""
 
 STAY = (graph.ConstantOp, graph.AnchorOp)
 """The graph ops that stay: weights and anchors."""
@@ -103,10 +107,13 @@ class LowerGraphToComputePass(ModulePass):
     name = "lower-graph-to-compute"
 
     checks: bool = True
+    arch: str = "sm_90a"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
-        chosen = RULES if self.checks else {**RULES, **checked_integers.UNCHECKED_RULES}
+        chosen = {**RULES, **CPU_RULES} if Arch.parse(self.arch).is_cpu else RULES
+        if not self.checks:
+            chosen = {**chosen, **checked_integers.UNCHECKED_RULES}
         rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
         writable = written_arguments(op)

@@ -7,22 +7,26 @@ from itertools import count
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.grids import is_small
 from hidet.analysis.kernels import kernels_of
 from hidet.analysis.work import work_of
 from hidet.arch.chips import Arch
-from hidet.dialects.compute import FusionOp, terminator_of
+from hidet.dialects.compute import FusionOp, LoadOp, terminator_of
 from hidet.dialects.cuda import KernelOp, LaunchOp
-from hidet.dialects.cuda.marks import MIN_BLOCKS, SERIAL
+from hidet.dialects.cuda.attributes import BoundsAttr
+from hidet.dialects.cuda.checks import CheckedIndexOp
+from hidet.dialects.cuda.marks import CHECKED, MIN_BLOCKS, SERIAL
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import buffer_type
+from hidet.dialects.walking import ops_of_class
 from hidet.errors import ScheduleError
 from hidet.frontends.script.tracing import tracing
 from hidet.lowering.single_walk import rewrite_once
@@ -118,6 +122,21 @@ def kernel_name(fusion: FusionOp) -> str:
     return identifier_from(f"{name}_kernel") or "kernel"
 
 
+def check_ahead(kernel: KernelOp) -> None:
+    """Replace checks ahead of the kernel by an attribute of the arguments that launches check."""
+    for op in ops_of_class(kernel.body, CheckedIndexOp):
+        if op.ahead is None:
+            continue
+        op.ahead = None
+        load = isinstance(op.index.owner, IndexCastOp) and op.index.owner.input.owner
+        if not isinstance(load, LoadOp) or load.source not in kernel.arguments:
+            continue  # it stays where it is
+        number = kernel.arguments.index(load.source)
+        checks = dict.fromkeys((*kernel.checks_of(number), BoundsAttr(op.size, op.where)))
+        kernel.set_argument_attribute(CHECKED, number, ArrayAttr(checks))
+        Rewriter.replace_op(op, [], [op.index])
+
+
 class LaunchKernel(RewritePattern):
     """`graph.call_kernel` becomes `cuda.launch`."""
 
@@ -175,7 +194,8 @@ class SchedulePass(ModulePass):
     Expects functions of `compute.fusion` and `graph.call_kernel`; leaves kernels of task ops on
     views, and functions of `cuda.launch`. The `config` attribute of a fusion selects template and
     tile sizes; without one, the template's cost model for `arch` does. The config and the work of a
-    kernel (for `hidet profile`) are attached to it.
+    kernel (for `hidet profile`) are attached to it. Checks that launches do ahead of the kernel
+    become `cuda.checked` of its arguments.
     """
 
     name = "schedule"
@@ -187,3 +207,5 @@ class SchedulePass(ModulePass):
         names = {kernel.sym_name.data for kernel in kernels_of(op)}
         schedule = ScheduleFusion(Arch.parse(self.arch), names=names)
         rewrite_once(op.body, {FusionOp: schedule, CallKernelOp: LaunchKernel()})
+        for kernel in kernels_of(op):
+            check_ahead(kernel)

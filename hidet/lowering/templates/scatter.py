@@ -17,9 +17,16 @@ from hidet.lowering.templates.parts import tensor, worker_of_grid
 
 THREADS = 256
 
+MAX_WORKERS = 16
+MIN_WORK = 1 << 14
+"""The most blocks of a sum on the CPU, and the fewest source elements of each."""
 
-def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
-    """Build the kernel of positions, source and x, with a thread per source element."""
+
+def scatter_kernel(op: ScatterOp, name: str, *, on_cpu: bool = False) -> KernelOp:
+    """Build the kernel of positions, source and x, with a thread per source element.
+
+    On the CPU, sums have a thread per set of rows of x instead, which needs no atomics.
+    """
     operands = {"positions": op.ids, "source": op.source, "out": op.x}
     count, width = shape_of(op.source.type)
     shapes = [(count,), (count, width), (size_of(op.x) // max(1, width), width)]
@@ -30,12 +37,18 @@ def scatter_kernel(op: ScatterOp, name: str) -> KernelOp:
     body = Block(arg_types=types)
     for argument, hint in zip(body.args, operands, strict=True):
         argument.name_hint = hint
+    adds = bool(op.accumulate)
     launch = Launch((ceil_div(size_of(op.source), THREADS),), (THREADS,))
+    if on_cpu and adds:
+        workers = min(width, MAX_WORKERS, size_of(op.source) // MIN_WORK)
+        launch = Launch((max(1, workers),), (1,))
     emitter = TemplateEmitter(body, launch)
     with tracing(emitter):
         positions, source, out = map(tensor, body.args)
-        adds = bool(op.accumulate)
-        write_rows(positions, source, out, worker_of_grid(), (count, width), adds)
+        if on_cpu and adds:
+            add_rows(positions, source, out, worker_of_grid(), launch.grid[0], (count, width))
+        else:
+            write_rows(positions, source, out, worker_of_grid(), (count, width), adds)
     emitter.name_ids()
     kernel = KernelOp(name, launch.grid, launch.block, Region(body))
     kernel.location = op.location
@@ -59,3 +72,21 @@ def write_rows(
             atomic_add(~out[row, column], source[element // width, column])
         else:
             out[row, column] = source[element // width, column]
+
+
+@script
+def add_rows(
+    positions: Tensor,
+    source: Tensor,
+    out: Tensor,
+    worker: Any,
+    workers: int,
+    extents: tuple[int, int],
+) -> None:
+    """Add rows of the source [M, D] to the rows at their positions that belong to a worker."""
+    count, width = extents
+    for m in range(count):
+        row = positions[m]
+        if row % workers == worker:
+            for column in range(width):
+                out[row, column] += source[m, column]

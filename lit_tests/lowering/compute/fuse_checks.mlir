@@ -46,3 +46,27 @@ func.func @pairs(%table : tensor<50x2xf32>, %ids : tensor<64000xi64>) -> tensor<
   } : tensor<64000x2xf32>
   func.return %rows : tensor<64000x2xf32>
 }
+
+// A launch checks positions ahead of a kernel that would repeat the checks; others are done in place.
+
+// CPU-LABEL: func.func @ahead
+// CPU:         cuda.checked_index %{{.*}} ahead below 50
+// CPU:         cuda.checked_index %{{.*}} below 50
+func.func @ahead(%table : tensor<50x1024xf32>, %ids : tensor<64xi64>) -> (tensor<64x1024xf32>, tensor<64xf32>) {
+  %rows = compute.grid (%i, %j) {
+    %0 = compute.load %ids[%i] : tensor<64xi64>
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = cuda.checked_index %1 ahead below 50 "aten.embedding"
+    %3 = compute.load %table[%2, %j] : tensor<50x1024xf32>
+    compute.yield %3 : f32
+  } : tensor<64x1024xf32>
+  %column = compute.grid (%i) {
+    %0 = compute.load %ids[%i] : tensor<64xi64>
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = cuda.checked_index %1 ahead below 50 "aten.embedding"
+    %c0 = arith.constant 0 : index
+    %3 = compute.load %table[%2, %c0] : tensor<50x1024xf32>
+    compute.yield %3 : f32
+  } : tensor<64xf32>
+  func.return %rows, %column : tensor<64x1024xf32>, tensor<64xf32>
+}

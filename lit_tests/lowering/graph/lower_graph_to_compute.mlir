@@ -1,4 +1,5 @@
 // RUN: hidet-opt %s -p lower-graph-to-compute | filecheck %s
+// RUN: hidet-opt %s -p 'lower-graph-to-compute{arch=cpu}' | filecheck %s --check-prefix CPU
 
 // Operands are broadcast, halves are computed in f32; a fill is a constant in its user.
 func.func @elementwise(%x : tensor<4x8xf16>, %b : tensor<8xf16>) -> tensor<4x8xf16> {
@@ -514,6 +515,23 @@ func.func @long(%seeds : tensor<1x2xi32>) -> tensor<17179869188xi32> {
 // CHECK: %[[C1:\d+]] = arith.index_cast %[[H]] : index to i32
 // CHECK: cuda.function "philox"(%{{\d+}}, %{{\d+}}, %[[C0]], %[[C1]], %{{\d+}}, %{{\d+}}, %{{\d+}})
 
+// On the CPU a launch may check an argument ahead of the kernel, but not what kernels compute, nor
+// positions from the end.
+// CHECK-LABEL: func.func @positions(
+// CHECK-NOT:     ahead
+// CPU-LABEL: func.func @positions(
+// CPU:         cuda.checked_index %{{.*}} ahead below 5 "given"
+// CPU:         cuda.checked_index %{{.*}} below 5 "computed"
+// CPU:         cuda.checked_index %{{.*}} from_end below 5 "from the end"
+func.func @positions(%i : tensor<2x3xi64>) -> (tensor<6xi64>, tensor<2x3xi64>, tensor<2x3xi64>) {
+  %flat = graph.reshape %i : (tensor<2x3xi64>) -> tensor<6xi64>
+  %0 = graph.checked_positions %flat {size = 5 : i64, operator = "given"} : tensor<6xi64>
+  %sum = graph.add %i, %i : (tensor<2x3xi64>, tensor<2x3xi64>) -> tensor<2x3xi64>
+  %1 = graph.checked_positions %sum {size = 5 : i64, operator = "computed"} : tensor<2x3xi64>
+  %2 = graph.checked_positions %i {size = 5 : i64, from_end, operator = "from the end"} : tensor<2x3xi64>
+  func.return %0, %1, %2 : tensor<6xi64>, tensor<2x3xi64>, tensor<2x3xi64>
+}
+
 // A scatter writes over an argument whose new content it gives.
 func.func @update(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32>) -> tensor<9x4xf32> attributes {updates = array<i64: 0>} {
   %y = graph.scatter %x, %i, %s : (tensor<9x4xf32>, tensor<5xi64>, tensor<5x4xf32>) -> tensor<9x4xf32>
@@ -545,3 +563,8 @@ func.func @scatter(%x : tensor<9x4xf32>, %i : tensor<5xi64>, %s : tensor<5x4xf32
 // CHECK:         %y = graph.call_kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%i, %s, %[[COPY]]) {inits = array<i64: 0>}
 // CHECK:       cuda.kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%positions : memref<5xi64>, %source : memref<5x4xf32>, %out : memref<9x4xf32>) grid(1) block(256) {
 // CHECK:         cuda.atomic
+
+// On the CPU each thread adds the rows of its own positions, without atomics.
+// CPU:       cuda.kernel @scatter_add_i64_5_f32_5_4_f32_9_4(%positions : memref<5xi64>, %source : memref<5x4xf32>, %out : memref<9x4xf32>) grid(1) block(1) {
+// CPU-NOT:     cuda.atomic
+// CPU:         memref.store

@@ -6,6 +6,7 @@ from functools import partial
 import mpmath
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from hidet.frontends.torch.decomposed import DECOMPOSED
@@ -164,6 +165,9 @@ def test_searchsorted(right):
     check(aten.bucketize.Tensor, bounds, bounds, right=right)
     rows, values = floats(3, 4).sort()[0], floats(3, 6)
     check(aten.searchsorted.Tensor, rows, values, right=right, out_int32=True)
+    for size in (0, 1, 2, 3, 7, 8, 2000):  # NaN is sorted last
+        bounds = torch.cat([floats(size).sort()[0], torch.tensor([torch.nan]).double()])
+        check(aten.searchsorted.Tensor, bounds, values, right=right)
 
 
 # ---------------------------------------------------------------------------- writes
@@ -412,15 +416,51 @@ def test_embedding_bag(mode, last):
 def test_gradient_of_an_embedding_bag(mode, dtype):
     """What the backward pass takes has the types of eager torch."""
     module = torch.nn.EmbeddingBag(20, 7, mode=mode, padding_idx=2)
-    ids, offsets = torch.randint(0, 20, (31,)).to(dtype), torch.tensor([0, 3, 3, 10]).to(dtype)
-    found, gradients = [], []
-    for run in (module, torch.compile(module, backend="hidet")):
-        module.zero_grad()
-        found.append(run(ids, offsets))
-        found[-1].backward(torch.linspace(-1, 1, 28).reshape(4, 7))
-        gradients.append(module.weight.grad.clone())
-    torch.testing.assert_close(*found)
-    torch.testing.assert_close(*gradients)
+    ids, offsets = torch.randint(0, 20, (32,)).to(dtype), torch.tensor([0, 3, 3, 10]).to(dtype)
+    ids[8:16] = 2
+    for given in ((ids, offsets), (ids.reshape(4, 8),)):
+        found, gradients = [], []
+        for run in (module, torch.compile(module, backend="hidet")):
+            module.zero_grad()
+            found.append(run(*given))
+            found[-1].backward(torch.linspace(-1, 1, 28).reshape(4, 7))
+            gradients.append(module.weight.grad.clone())
+        torch.testing.assert_close(*found)
+        torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("last", [False, True])
+def test_equal_bags(mode, last):
+    """Bags of 2-D indices, or at a range of offsets, are rows: nothing is scattered or compared."""
+    given = floats(9, 4), torch.tensor([[1, 8, 5], [5, 2, 0]]), floats(2, 3)
+
+    def bags(table, ids, weights):
+        return at(table, ids, weights, None, last=False)
+
+    def at(table, ids, weights, offsets, last):
+        weights = weights if mode == "sum" else None
+        options = {"per_sample_weights": weights, "include_last_offset": last}
+        return F.embedding_bag(ids, table, offsets, mode=mode, **options)
+
+    def at_a_range(table, ids, weights):
+        offsets = torch.arange(0, 6 + last, 3)
+        return at(table, ids.ravel(), weights.ravel(), offsets, last)
+
+    for function in (bags, at_a_range):
+        traced = make_fx(function, decomposition_table=DECOMPOSED, tracing_mode="fake")(*given)
+        traced.graph.eliminate_dead_code()
+        operators = {str(node.target) for node in traced.graph.nodes}
+        assert "aten.index_select.default" in operators
+        assert operators.isdisjoint({"aten.index_add.default", "aten.eq.Tensor"})
+        torch.testing.assert_close(traced(*given), function(*given))
+
+
+def test_sums_at_positions():
+    """Rows are added on several cores; many have the same position."""
+    x, positions, rows = floats(50, 40), torch.randint(0, 50, (4096,)), floats(4096, 40)
+    add = torch.compile(lambda x, i, rows: x.index_add(0, i, rows), backend="hidet")
+    torch.testing.assert_close(add(x, positions, rows), x.index_add(0, positions, rows))
 
 
 # ---------------------------------------------------------------------------- functions

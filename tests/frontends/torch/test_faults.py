@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+import hidet
 from hidet.errors import DivisionByZeroError, IndexOutOfRangeError
 
 inf, nan = float("inf"), float("nan")
@@ -70,6 +71,21 @@ def test_bad_index(look_up_compiled, x, name, value, message):
         look_up_compiled(x, *positions()), look_up(x, *positions()), strict=True
     ):
         torch.testing.assert_close(actual, expected)
+
+
+def test_bad_index_ahead():
+    """Launches check positions that a kernel would check repeatedly, with its own message."""
+    ids, table = torch.randint(0, 500, (64, 16)), torch.randn(500, 256)
+    summed = compiled(lambda ids, table: F.embedding(ids, table).sum(1))
+    torch.testing.assert_close(summed(ids, table), F.embedding(ids, table).sum(1))
+    for bad in (500, -1, 1 << 40):
+        ids[-1, -1] = bad
+        with pytest.raises(IndexOutOfRangeError, match=f"index {bad} .* of size 500\n.*embedding"):
+            summed(ids, table)
+    ids[-1, -1] = 499
+    torch.testing.assert_close(summed(ids, table), F.embedding(ids, table).sum(1))
+    program = hidet.compile(torch.nn.Embedding(500, 256).eval(), ids).program
+    assert len(program.runnable.plan.kernels) == 1
 
 
 def bags(x, offsets):

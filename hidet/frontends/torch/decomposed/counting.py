@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.fx import Node
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
 from hidet.frontends.torch.decomposed.sorting import back, rows_of
 from hidet.frontends.torch.decomposed.writes import checked
@@ -201,30 +203,65 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """Reductions of the rows of a table in each bag, and the tensors that gradients need."""
-    bags = offsets.numel() - include_last_offset
-    if indices.dim() != 1 or indices.numel() == 0 or bags == 0:
+    """Reductions of the rows of a table in each bag, and the tensors that gradients need.
+
+    Bags that are known to be equal are rows of tensors [bags, step, ...].
+    """
+    bags, count = offsets.numel() - include_last_offset, indices.numel()
+    if indices.dim() != 1 or count == 0 or bags == 0:
         return NotImplemented
-    first, others = offsets[:1], offsets[1:]
-    offsets = torch.cat([checked(first, 1), checked(others, indices.numel() + 1)])
-    places = torch.arange(indices.numel(), device=indices.device)
-    bag = (places[:, None] >= offsets[:bags]).sum(-1) - 1
-    counted = indices != padding_idx
+    places = torch.arange(count, device=indices.device)
+    numbers = torch.arange(bags, device=indices.device)[:, None]
+    step = _step(offsets)
+    step = step if step is not None and step * bags == count else None
+    if step is not None:
+        bag = places // step
+    else:
+        offsets = torch.cat([checked(offsets[:1], 1), checked(offsets[1:], count + 1)])
+        bag = torch.searchsorted(offsets[:bags], places, right=True) - 1
+
+    def total(x: Tensor) -> Tensor:
+        if step is not None:
+            return x.reshape(bags, step, *x.shape[1:]).sum(1, dtype=x.dtype)
+        return x.new_zeros(bags, *x.shape[1:]).index_add(0, bag, x)
+
+    counted = torch.ones_like(indices, dtype=torch.bool)
     if include_last_offset:
-        counted = counted & (places < offsets[-1])
-    counts = torch.zeros_like(offsets[:bags]).index_add(0, bag, counted.to(offsets.dtype))
+        counted = places < offsets[-1]
+    if padding_idx >= 0:
+        counted = counted & (indices != padding_idx)
+    if step is not None and padding_idx < 0:
+        counts = torch.full_like(offsets[:bags], step)
+    else:
+        counts = total(counted.to(offsets.dtype))
     rows = weight.index_select(0, indices)
+    rows = torch.where(counted[:, None], rows, -torch.inf if mode == 2 else 0)
     if mode == 2:
-        inside = (bag == torch.arange(bags, device=bag.device)[:, None]) & counted
-        parts = torch.where(inside[..., None], rows, -torch.inf)
-        found, where = parts.max(1)
+        if step is not None:
+            found, where = rows.reshape(bags, step, -1).max(1)
+            where = where + numbers * step
+        else:
+            found, where = torch.where((bag == numbers)[..., None], rows, -torch.inf).max(1)
         found = torch.where(counts[:, None] == 0, 0, found)
         return found, bag.to(indices.dtype), counts, indices[where]
     rows = rows if per_sample_weights is None else rows * per_sample_weights[:, None]
-    rows = torch.where(counted[:, None], rows, 0).to(torch.promote_types(rows.dtype, torch.float32))
-    found = rows.new_zeros(bags, rows.shape[1]).index_add(0, bag, rows)
+    found = total(rows.to(torch.promote_types(rows.dtype, torch.float32)))
     found = found / counts.clamp(min=1)[:, None] if mode == 1 else found
     return found.to(weight.dtype), bag.to(indices.dtype), counts, counts
+
+
+def _step(x: Tensor) -> int | None:
+    """Return the step of a range from 0 in the graph that is being traced; None of other tensors.
+
+    torch makes the offsets of bags in a tensor of two dimensions this way.
+    """
+    tracing = get_proxy_mode()
+    traced: Any = None if tracing is None else get_proxy_slot(x, tracing.tracer, None)
+    match traced and traced.proxy.node:
+        case Node(target=aten.arange.start_step, args=(0, _, int(step))):
+            return step
+        case _:
+            return None
 
 
 COUNTING: dict[Any, Callable[..., Any]] = {

@@ -129,19 +129,26 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Any:
-    """The number of elements of sorted rows that are smaller, or not larger, than each element."""
-    if sequence.shape[-1] > LONGEST:
-        return NotImplemented
+    """The number of elements of sorted rows that are smaller, or not larger, than each element.
+
+    A binary search with the steps of eager torch, so that NaN among the rows has the same effect.
+    """
+    size = sequence.shape[-1]
     if sorter is not None:
         sequence = sequence.gather(-1, sorter)
-    rows, mine = sequence[..., None, :], x[..., :, None] if sequence.dim() > 1 else x[..., None]
-    # NaN is larger than all numbers.
-    smaller = ~(rows > mine) if right or side == "right" else ~(rows >= mine)
-    if rows.is_floating_point():
-        smaller = smaller & (~rows.isnan() | (mine.isnan() & (right or side == "right")))
-    if sequence.dim() == 1:
-        smaller = smaller.reshape(*x.shape, sequence.shape[-1])
-    return smaller.sum(-1).to(torch.int32 if out_int32 else torch.int64)
+    low = torch.zeros(x.shape, dtype=torch.int64, device=x.device)
+    high = torch.full_like(low, size)
+    for _ in range(size.bit_length()):
+        middle = (low + high) // 2
+        place = middle.clamp(max=size - 1)
+        if sequence.dim() > 1:
+            found = sequence.gather(-1, place)
+        else:
+            found = sequence.index_select(0, place.reshape(-1)).reshape(x.shape)
+        later = ~(found > x) if right or side == "right" else ~(found >= x)
+        later = later & (low < high)
+        low, high = torch.where(later, middle + 1, low), torch.where(later, high, middle)
+    return low.to(torch.int32 if out_int32 else torch.int64)
 
 
 def bucketize(

@@ -3,24 +3,39 @@
 from functools import partial
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, StringAttr, i32, i64
+from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
+from hidet.dialects.graph.base import element_type
 from hidet.dialects.locations import source_line
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.graph.compute_rules.scalars import IS_LESS, elementwise, select
 from hidet.lowering.single_walk import Rule
 
 
-def checked_positions(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:
-    """x, checked to be in bounds and normalized."""
+def checked_positions(
+    b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue, *, on_cpu: bool = False
+) -> SSAValue:
+    """x, checked to be in bounds and normalized; on the CPU ahead of the kernel, if it can be."""
     index = b.insert(arith.IndexCastOp(x, IndexType())).result
     checked = CheckedIndexOp(
-        index, op.size.value.data, named(op, op.operator), from_end=op.from_end is not None
+        index,
+        op.size.value.data,
+        named(op, op.operator),
+        from_end=op.from_end is not None,
+        ahead=on_cpu and op.from_end is None and _is_given(op),
     )
     return b.insert(arith.IndexCastOp(b.insert(checked).result, x.type)).result
+
+
+def _is_given(op: graph.CheckedPositionsOp) -> bool:
+    """Return whether the operand is an argument of the program, reshaped or not."""
+    given = op.operands[0]
+    while isinstance(given.owner, graph.ReshapeOp):
+        given = given.owner.operands[0]
+    return isinstance(given.owner, Block) and element_type(given) in (i32, i64)
 
 
 def checked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
@@ -50,6 +65,10 @@ def unchecked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.CheckedDivisorOp: partial(elementwise, checked_divisor),
     graph.CheckedPositionsOp: partial(elementwise, checked_positions),
+}
+
+CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.CheckedPositionsOp: partial(elementwise, partial(checked_positions, on_cpu=True)),
 }
 
 UNCHECKED_RULES: dict[type[Operation], Rule[GridBuilder]] = {

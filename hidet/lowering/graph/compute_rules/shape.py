@@ -1,6 +1,7 @@
 """Rules of operators that move elements: views, joins, padding, lookups and scatters."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -205,7 +206,7 @@ def _axis(op: graph.IndexSelectOp | graph.GatherOp) -> int:
     return op.axis.value.data
 
 
-def scatter(b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
+def scatter(b: GridBuilder, op: graph.ScatterOp, *, on_cpu: bool = False) -> SSAValue:
     """Call the kernel for such tensors, which is created once per module."""
     module = op.get_toplevel_object()
     assert isinstance(module, ModuleOp)
@@ -216,7 +217,7 @@ def scatter(b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
     name = "_".join(words)
     kernels = [each for each in module.ops if isinstance(each, KernelOp)]
     if name not in [each.sym_name.data for each in kernels]:
-        module.body.block.add_op(scatter_kernel(op, name))
+        module.body.block.add_op(scatter_kernel(op, name, on_cpu=on_cpu))
     return b.insert(graph.CallKernelOp(name, operands, [op.x.type], [0])).results_[0]
 
 
@@ -234,4 +235,8 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.ReshapeOp: reshape,
     graph.ScatterOp: scatter,
     graph.SliceOp: slice_,
+}
+
+CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.ScatterOp: partial(scatter, on_cpu=True),
 }
