@@ -80,7 +80,7 @@ class _Specialization:
         around, groups = self.around, self.kernel.threads // WARP_GROUP
         self.first_tile = None if around is None else around.lb
         self.tile_step = (around and known_index(around.step)) or 1
-        takes_turns = around is not None and groups == 1 and is_pingpong(self.kernel)
+        takes_turns = around is not None and is_pure and groups == 1 and is_pingpong(self.kernel)
         self.turns = CONSUMERS if takes_turns else 1
         self.consumers = groups * self.turns
         # A lone warp group with work between its matmuls loads its own tiles: the registers of a
