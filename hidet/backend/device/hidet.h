@@ -20,8 +20,10 @@
 //
 //     HIDET_CLUSTER_KERNEL(name, threads x, y, z, blocks x, y, z)   they do, and so many blocks too
 //
-// nvcc does not need to know and ignores the line. g++ makes a function out of it that runs the grid
-// on the CPU; see hidet_cpu_launch.h for its interface.
+//     HIDET_CHECKS_AHEAD(name, statements)   what a launch on the CPU checks first, in `args`
+//
+// nvcc does not need to know and ignores the lines. g++ makes a function out of them that runs the
+// grid on the CPU; see hidet_cpu_launch.h for its interface.
 //
 // The families, one header for each compiler (hidet_cuda_*.cuh, hidet_cpu_*.h):
 //

@@ -39,7 +39,7 @@ HIDET_DEVICE void zero_divisor(const char* where) { cpu::fault = {0, 0, where}; 
 
 namespace cpu {
 
-// What a launch checks before it runs the kernel; the printer specializes it.
+// What a launch checks before it runs the kernel: HIDET_CHECKS_AHEAD(kernel, statements) says it.
 template <auto kernel>
 void check_ahead(void**) {}
 

@@ -54,6 +54,13 @@
     return hidet::cpu::run(launch);                                                             \
   }
 
+// What a launch checks before it runs the kernel; the statements read `args`.
+#define HIDET_CHECKS_AHEAD(name, ...)                     \
+  template <>                                             \
+  void hidet::cpu::check_ahead< ::name>(void** args) {    \
+    __VA_ARGS__                                           \
+  }
+
 // A plain function of the CPU, which is called as if it were a kernel of one block.
 #define HIDET_CPU_FUNCTION(name)                                                                \
   extern "C" __attribute__((visibility("default"))) int name##_launch(                          \

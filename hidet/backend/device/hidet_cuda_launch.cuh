@@ -3,6 +3,7 @@
 
 // The host launches the kernel itself; see hidet_cpu_launch.h for what g++ makes of this line.
 #define HIDET_KERNEL(name, x, y, z, mode)
+#define HIDET_CHECKS_AHEAD(name, ...)
 #define HIDET_CLUSTER_KERNEL(name, x, y, z, cluster_x, cluster_y, cluster_z)
 
 // The checks of the strict mode have bodies for the CPU only (hidet_cpu_strict.h).

@@ -114,20 +114,17 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
 
 
 def _checks_ahead(kernel: cuda.KernelOp) -> list[str]:
-    """Return the lines of the function that checks arguments before a launch on the CPU."""
+    """Return the lines that check arguments before a launch on the CPU."""
     calls: list[str] = []
     for number, argument in enumerate(kernel.arguments):
         for check in kernel.checks_of(number):
             pointer = f"*static_cast<const {element_type(argument)}* const*>(args[{number}])"
-            sizes, where = (
-                f"{size_of(argument)}, {check.size.value.data}",
-                c_string(check.where.data),
-            )
+            sizes = f"{size_of(argument)}, {check.size.value.data}"
+            where = c_string(check.where.data)
             calls.append(f"  hidet::cpu::check_indices({pointer}, {sizes}, {where});")
     if not calls:
         return []
-    name = symbol_of(kernel.sym_name.data)
-    return ["template <>", f"void hidet::cpu::check_ahead<{name}>(void** args) {{", *calls, "}"]
+    return [f"HIDET_CHECKS_AHEAD({symbol_of(kernel.sym_name.data)},", *calls, ")"]
 
 
 def _origin(op: Operation | None) -> str:

@@ -393,6 +393,10 @@ OPERATIONS, RESIDUALS = 217e3, 22e3
 """The operations of an epilogue per microsecond and multiprocessor, one a cycle in each of 128
 lanes, and the bytes of residuals that it loads in the layout of accumulators (H200)."""
 
+CROWDED, LATE_RESIDUALS = 128, 67e3
+"""With more registers of a thread for accumulators and residuals, cooperating warp groups wait
+longer for residuals: the bytes per microsecond and multiprocessor (1x1 convolutions, H100)."""
+
 LARGE = CONSUMERS * prod(PINGPONG_TILE)
 """The elements of a result per multiprocessor from which the time of epilogues matters."""
 
@@ -457,11 +461,14 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
 
 def _epilogue(choice: Blocking, problem: Problem, share: int) -> float:
     """Return the time in microseconds that epilogues add if a multiprocessor has `share` tiles."""
-    elements = share * choice.block_m * choice.block_n
-    residuals = problem.residuals * problem.result_bytes / RESIDUALS
-    time = elements * (problem.operations / OPERATIONS + residuals)
-    # Nothing hides the epilogue of the last tile.
-    return time * (EXPOSED + (1 - EXPOSED) / share) if choice.schedule == PINGPONG else time
+    elements = choice.block_m * choice.block_n
+    residuals = problem.residuals * problem.result_bytes
+    tile = elements * (problem.operations / OPERATIONS + residuals / RESIDUALS)
+    if choice.schedule == PINGPONG:  # nothing hides the epilogue of the last tile
+        return (share * EXPOSED + 1 - EXPOSED) * tile
+    per_thread = elements // choice.threads
+    registers = per_thread + per_thread * residuals // REGISTER_BYTES
+    return share * (tile + (registers > CROWDED) * elements * residuals / LATE_RESIDUALS)
 
 
 def _efficiency(choice: Blocking, products: int) -> float:

@@ -27,10 +27,9 @@ cuda.kernel @brief() grid(1) block(32) attributes {cuda.serial, cuda.formed} {
 
 // A launch on the CPU checks the elements of an argument first.
 
-// CHECK:      template <>
-// CHECK-NEXT: void hidet::cpu::check_ahead<ahead>(void** args) {
+// CHECK:      HIDET_CHECKS_AHEAD(ahead,
 // CHECK-NEXT:   hidet::cpu::check_indices(*static_cast<const int* const*>(args[1]), 8, 5, "aten.embedding (\"model\".py:4)");
-// CHECK-NEXT: }
+// CHECK-NEXT: )
 // CHECK-NEXT: HIDET_KERNEL(ahead, 32, 1, 1, HIDET_INDEPENDENT)
 cuda.kernel @ahead(%x : memref<8xf32>, %ids : memref<8xi32> {cuda.checked = [#cuda.bounds<5 : i64, "aten.embedding (\"model\".py:4)">]}) grid(1) block(32) attributes {cuda.formed} {
 }
