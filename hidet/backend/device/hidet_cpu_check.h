@@ -43,17 +43,19 @@ namespace cpu {
 template <auto kernel>
 void check_ahead(void**) {}
 
-// The indices are 0 to size - 1, or an error is reported. Vector instructions find the extremes.
+// The indices are 0 to size - 1, or an error is reported. Either x or size - 1 - x is negative if x
+// is out of range; sign bits take a vector instruction or two, extremes of long long more.
 template <typename T>
 void check_indices(const T* indices, long long count, long long size, const char* where) {
-  T low = 0, high = 0;
-#pragma omp parallel for reduction(min : low) reduction(max : high) if (count > 1 << 16)
-  for (long long i = 0; i < count; ++i) {
-    low = indices[i] < low ? indices[i] : low;
-    high = indices[i] > high ? indices[i] : high;
-  }
-  if (low == 0 && high < size) return;
-  bad_index(low < 0 ? low : high, size, where);
+  using Bits = std::make_unsigned_t<T>;
+  constexpr long long largest = Bits(-1) / 2;  // of T
+  const Bits last = size - 1 < largest ? size - 1 : largest;
+  Bits signs = 0;
+#pragma omp parallel for reduction(| : signs) if (count > 1 << 12)
+  for (long long i = 0; i < count; ++i) signs |= Bits(indices[i]) | (last - Bits(indices[i]));
+  if (T(signs) >= 0) return;
+  while (*indices >= 0 && *indices < size) ++indices;
+  bad_index(*indices, size, where);
   report_fault();
 }
 
