@@ -41,37 +41,25 @@ def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 
 def histogram(
-    x: Tensor,
-    bins: int = 100,
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
+    x: Tensor, bins: int = 100, *, range: Sequence[float] | None = None, **options: Any
 ) -> Any:
     """The number of elements in each bin, and the edges of the bins."""
     if x.numel() == 0:
         return NotImplemented
     (edges,) = bin_edges(x.reshape(-1, 1), [bins], range=range)
-    return histogram_of(x, edges, weight=weight, density=density)
+    return histogram_of(x, edges, **options)
 
 
-def histogram_of(
-    x: Tensor, edges: Tensor, *, weight: Tensor | None = None, density: bool = False
-) -> Any:
+def histogram_of(x: Tensor, edges: Tensor, **options: Any) -> Any:
     """The same for given edges; the last one belongs to the last bin."""
-    found = histogram_of_all(x.reshape(-1, 1), [edges], weight=weight, density=density)
+    found = histogram_of_all(x.reshape(-1, 1), [edges], **options)
     return found if found is NotImplemented else (found, edges.clone())
 
 
 def bin_edges(
-    x: Tensor,
-    bins: Sequence[int],
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
-    density: bool = False,
+    x: Tensor, bins: Sequence[int], *, range: Sequence[float] | None = None, **_: Any
 ) -> Any:
-    """The edges of bins of equal width, per coordinate."""
+    """The edges of bins of equal width, per coordinate; weights and density do not matter."""
     if x.numel() == 0:
         return NotImplemented
     rows = x.flatten(0, -2)
@@ -113,13 +101,11 @@ def histogram_of_all(
 
 
 def histogram_of_counts(
-    x: Tensor, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
+    x: Tensor, bins: Sequence[int], *, range: Any = None, **options: Any
 ) -> Any:
     """The same for bins of equal width."""
     edges = bin_edges(x, bins, range=range)
-    if edges is NotImplemented:
-        return edges
-    return histogram_of_all(x, edges, weight=weight, density=density)
+    return edges if edges is NotImplemented else histogram_of_all(x, edges, **options)
 
 
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
