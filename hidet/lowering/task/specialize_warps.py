@@ -462,12 +462,13 @@ class SpecializeWarpsPass(KernelPass):
     loop of wgmma matmuls whose tiles are all windows of buffers or im2col pixels, optionally inside
     a persistent loop over output tiles. Leaves multi-stage tiles (the config's `stages`), an
     mbarrier for each full and each empty stage, a `task.group` of 128 producer threads of which one
-    issues the loads, and a `task.group` of the original threads with all other work. If the loop
-    does more than multiply, each tile has barriers of its own, and chained matmuls, as in
-    attention, overlap with the ops between them (`hidet.lowering.task.chained_matmuls`). If a lone
-    warp group does so, there is no producer: a thread of the group loads a tile of a later
-    iteration as soon as a matmul has released its stage. Other tile sources and architectures
-    without TMA are left to `pipeline-copies`.
+    issues the loads, and a `task.group` of the original threads with all other work. If the config
+    of a persistent kernel of one warp group says `schedule = "pingpong"`, two copies of that group
+    take turns with the tiles of the block. If the loop does more than multiply, each tile has
+    barriers of its own, and chained matmuls, as in attention, overlap with the ops between them
+    (`hidet.lowering.task.chained_matmuls`). If a lone warp group does so, there is no producer: a
+    thread of the group loads a tile of a later iteration as soon as a matmul has released its
+    stage. Other tile sources and architectures without TMA are left to `pipeline-copies`.
     """
 
     name = "specialize-warps"
