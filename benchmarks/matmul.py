@@ -27,10 +27,11 @@ from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.lowering.compute import split_products
-from hidet.lowering.templates.blocking import Blocking, candidates
+from hidet.lowering.templates.blocking import Blocking
 from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.lowering.templates.problem import Problem
+from hidet.lowering.templates.tilings import candidates
 from hidet.runtime.compiled_graph import CompiledGraph
 
 PROBLEMS = (

@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 from hidet.arch.chips import Arch
-from hidet.lowering.templates.blocking import candidates
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.problem import Problem
+from hidet.lowering.templates.tilings import candidates
 from hidet.tuning.search import Space, seeds
 
 

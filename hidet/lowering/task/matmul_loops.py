@@ -142,6 +142,18 @@ class MatmulLoop:
         return list(dict.fromkeys(op.accumulator for op in self.matmuls))
 
 
+def loop_ahead_of(op: CopyOp) -> MatmulLoop | None:
+    """Return the tensor core matmul loop that computes what a copy stores, in its block."""
+    ahead = op.prev_op
+    while ahead is not None and not isinstance(ahead, scf.ForOp):
+        ahead = ahead.prev_op
+    if ahead is None:
+        return None
+    loop = MatmulLoop(ahead)
+    makes_it = loop.is_pure and op.source in loop.accumulators
+    return loop if makes_it and all(product.via for product in loop.matmuls) else None
+
+
 def ring_of(tile: SSAValue, stages: int) -> SSAValue:
     """Allocate the ring of a tile before it."""
     kind = memref_type(tile)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from xdsl.dialects import scf
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -12,12 +11,12 @@ from hidet.analysis.windows import Window, window_read
 from hidet.arch.limits import REGISTER_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import map_of
 from hidet.lowering.single_walk import rewrite_once
-from hidet.lowering.task.matmul_loops import MatmulLoop
+from hidet.lowering.task.matmul_loops import loop_ahead_of
+from hidet.lowering.task.staged_residuals import is_global, staged_residual
 from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -40,17 +39,20 @@ class PrefetchOperands(RewritePattern):
         task.copy %acc to sink (%i, %j, %v) { store %v + load %tile[...], %out[%i, %j] }
 
     Operands that depend on the column alone have one row. Operands of all rows are prefetched
-    first, as long as registers suffice.
+    first, as long as registers suffice. A residual that `stage-epilogue` stages is left alone.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        sink, loop = op.target.owner, _loop_ahead_of(op)
+        sink, loop = op.target.owner, loop_ahead_of(op)
         if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
             return
         taken = sum(_registers(element_of(s), map_of(s.type)) for s in loop.accumulators)
         builder = KernelBuilder(InsertPoint.before(loop.op))
-        for operand in sorted(_operands_of(sink, map_of(op.source.type)), key=_Operand.is_row):
+        staged, tasks = staged_residual(op, sink), map_of(op.source.type)
+        left = staged and staged[0]
+        operands = [each for each in _operands_of(sink, tasks) if each.load is not left]
+        for operand in sorted(operands, key=_Operand.is_row):
             taken += operand.registers
             if taken > MAX_REGISTERS:
                 break
@@ -111,15 +113,11 @@ def _operands_of(sink: SinkOp, tasks: TaskMap) -> list[_Operand]:
     """Return the loads of a sink from global memory that depend on the column."""
     found: list[_Operand] = []
     for op in sink.body.block.ops:
-        if isinstance(op, LoadOp) and _is_global(op.source):
+        if isinstance(op, LoadOp) and is_global(op.source):
             window = window_read(op, sink.indices)
             if window is not None and window.strides[-1]:
                 found.append(_Operand(op, window, tasks))
     return found
-
-
-def _is_global(source: SSAValue) -> bool:
-    return is_memref(source.type) and space_of(memref_type(source)) is Space.GLOBAL
 
 
 def _needed(op: Operation) -> list[Operation]:
@@ -136,18 +134,6 @@ def _needed(op: Operation) -> list[Operation]:
 def _registers(element: Attribute, tasks: TaskMap) -> int:
     """Return the registers of a thread for its elements of a tile."""
     return tasks.tasks_per_worker * bytes_of(element) // REGISTER_BYTES
-
-
-def _loop_ahead_of(op: CopyOp) -> MatmulLoop | None:
-    """Return the tensor core matmul loop that computes what a copy stores, in its block."""
-    ahead = op.prev_op
-    while ahead is not None and not isinstance(ahead, scf.ForOp):
-        ahead = ahead.prev_op
-    if ahead is None:
-        return None
-    loop = MatmulLoop(ahead)
-    makes_it = loop.is_pure and op.source in loop.accumulators
-    return loop if makes_it and all(product.via for product in loop.matmuls) else None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import cast
@@ -17,7 +18,7 @@ from hidet.analysis.windows import sink_window
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
 from hidet.arch.limits import WARP_GROUP
-from hidet.dialects.compute import SinkOp, StoreOp
+from hidet.dialects.compute import LoadOp, SinkOp, StoreOp
 from hidet.dialects.cuda import BarrierSyncOp, FenceProxyAsyncOp, KernelOp, TmaCommitOp, TmaWaitOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import Element
@@ -28,9 +29,10 @@ from hidet.dialects.task.marks import RING
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.lower_mma import group_start, groups_along
-from hidet.lowering.task.matmul_loops import is_pingpong
+from hidet.lowering.task.matmul_loops import is_pingpong, loop_ahead_of
+from hidet.lowering.task.staged_residuals import StagedResidual, staged_residual
 from hidet.lowering.task.tma_copies import TmaWindow
-from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, pieces_of
+from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, STAGED_RESIDUAL, pieces_of
 from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
 from hidet.mapping.factors import Factor
@@ -44,7 +46,8 @@ class StageCopy(RewritePattern):
     The body of the sink stores to the shared tile. Each warp group stores its own rectangle and
     synchronizes only itself: one of its threads issues the TMA store, and waits for it before the
     tile is reused and at the end of the kernel. A wide rectangle is split into pieces, two of which
-    are in shared memory at a time.
+    are in shared memory at a time. With a staged residual, which TMA loads to the slots ahead of
+    the matmul loop, all of them are.
     """
 
     @op_type_rewrite_pattern
@@ -58,49 +61,141 @@ class StageCopy(RewritePattern):
         if found is None or parts is None:
             return
         store, window = found
+        kernel = kernel_of(op)
         element = element_of(store.target)
         pieces = parts.pieces(bytes_of(element))
-        outer = KernelBuilder(InsertPoint.at_start(kernel_of(op).body.block))
-        consumers = CONSUMERS if is_pingpong(kernel_of(op)) else 1
-        tile = _allocate(outer, parts, consumers, len(pieces), element)
+        loop = loop_ahead_of(op)
+        found_residual = None if loop is None else staged_residual(op, sink)
+        slots = len(pieces) if found_residual else min(len(pieces), SLOTS)
+        outer = KernelBuilder(InsertPoint.at_start(kernel.body.block))
+        groups = parts.groups * (CONSUMERS if is_pingpong(kernel) else 1)
+        tile = _allocate(outer, (groups, slots, parts.rows, parts.columns // len(pieces)), element)
         tma = TmaWindow.of(window, shape_of(op.target), tile)
         if tma is None:
             rewriter.erase(cast("Operation", tile.owner))
             return
-        builder = KernelBuilder(InsertPoint.before(op))
-        group = builder.index(builder.div(op.worker, WARP_GROUP))
-        first = group_start(builder, parts.tasks, op.worker, WARP_GROUP)
-        is_first, tensor_map = _is_first(builder, op), tma.build_map(builder)
-        is_again, slots = isinstance(op.parent_op(), scf.ForOp), shape_of(tile)[1]
-        for number, piece in enumerate(pieces):
-            place = Element(tile, [group, builder.index(number % slots)])
-            if is_again or number >= slots:
-                with builder.when(is_first):
-                    builder.insert(TmaWaitOp(slots - 1))
-                _sync_group(builder, group)
-            start = number * shape_of(tile)[-1]
-            local = _local_sink(builder, op, sink, store, place)
-            copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
-            expand_copy(copy, piece, start)
-            rewriter.erase(copy)
-            builder.insert(FenceProxyAsyncOp())
-            _sync_group(builder, group)
-            with builder.when(is_first):
-                offsets, within = [*op.target_offsets], (first[0], builder.add(first[1], start))
-                offsets[-2:] = map(builder.index, map(builder.add, offsets[-2:], within))
-                tma.build_stores(builder, tensor_map, offsets, place)
-                builder.insert(TmaCommitOp())
-        if is_again:
-            builder.insertion_point = InsertPoint.after(cast("Operation", op.parent_op()))
-        with builder.when(_is_first(builder, op)):
-            builder.insert(TmaWaitOp(0))
+        residual = found_residual and StagedResidual.of(*found_residual, tile, op)
+        staging = _Staging(op, sink, store, parts, pieces, tile, tma, residual)
+        if residual is not None and loop is not None:
+            staging.request(residual, loop.op)
+        staging.store_pieces()
         rewriter.erase(op)
         if sink.result.first_use is None:
             rewriter.erase(sink)
 
 
-def _is_first(builder: KernelBuilder, op: CopyOp) -> SSAValue:
-    return builder.equal(builder.mod(op.worker, WARP_GROUP), 0)
+@dataclass(frozen=True)
+class _Staging:
+    """The stores of a register tile through the slots of a shared tile, one piece after the other.
+
+    Attributes:
+        op: the copy of the register tile to the sink.
+        sink: the sink.
+        store: its store.
+        parts: what warp groups own.
+        pieces: the map of each piece.
+        tile: the shared tile `[group, slot, row, column]`.
+        target: the window of the result.
+        residual: the residual that TMA loads to the slots first, if any.
+    """
+
+    op: CopyOp
+    sink: SinkOp
+    store: StoreOp
+    parts: _Partition
+    pieces: Sequence[TaskMap]
+    tile: SSAValue
+    target: TmaWindow
+    residual: StagedResidual | None
+
+    @property
+    def around(self) -> scf.ForOp | None:
+        """The loop over output tiles, if the kernel is persistent."""
+        around = self.op.parent_op()
+        return around if isinstance(around, scf.ForOp) else None
+
+    def request(self, residual: StagedResidual, loop: scf.ForOp) -> None:
+        """Load the residual before the matmul loop."""
+        builder = KernelBuilder(InsertPoint.before(self.around or loop))
+        group = self._group(builder)
+        residual.initialize(builder, group, self._is_first(builder))
+        _sync_group(builder, group)
+        builder.insertion_point = InsertPoint.before(loop)
+        columns = shape_of(self.tile)[-1]
+        starts = range(0, columns * len(self.pieces), columns)
+        offsets = [self._offsets(builder, start) for start in starts]
+        residual.request(builder, self._group(builder), self._is_first(builder), offsets)
+
+    def store_pieces(self) -> None:
+        """Store all pieces, each through a slot of the shared tile."""
+        op, around = self.op, self.around
+        builder = KernelBuilder(InsertPoint.before(op))
+        group, is_first = self._group(builder), self._is_first(builder)
+        tensor_map, slots = self.target.build_map(builder), shape_of(self.tile)[1]
+        for number, piece in enumerate(self.pieces):
+            slot, start = number % slots, number * shape_of(self.tile)[-1]
+            place, known = Element(self.tile, [group, builder.index(slot)]), None
+            if self.residual is not None:
+                known = self.residual.read(builder, place, piece, op.worker)
+            elif around is not None or number >= slots:
+                with builder.when(is_first):
+                    builder.insert(TmaWaitOp(slots - 1))
+                _sync_group(builder, group)
+            local = self._local_sink(builder, place, known, start)
+            copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
+            expand_copy(copy, piece, start)
+            Rewriter.erase_op(copy)
+            builder.insert(FenceProxyAsyncOp())
+            _sync_group(builder, group)
+            with builder.when(is_first):
+                self.target.build_stores(builder, tensor_map, self._offsets(builder, start), place)
+                builder.insert(TmaCommitOp())
+        if self.residual is not None:
+            self.residual.flip(builder)
+        if around is not None:
+            builder.insertion_point = InsertPoint.after(around)
+        with builder.when(self._is_first(builder)):
+            builder.insert(TmaWaitOp(0))
+
+    def _group(self, builder: KernelBuilder) -> SSAValue:
+        """Return the warp group of the thread."""
+        return builder.index(builder.div(self.op.worker, WARP_GROUP))
+
+    def _is_first(self, builder: KernelBuilder) -> SSAValue:
+        """Return whether the thread is the first of its warp group."""
+        return builder.equal(builder.mod(self.op.worker, WARP_GROUP), 0)
+
+    def _offsets(self, builder: KernelBuilder, start: int) -> list[SSAValue]:
+        """Return the offsets in the result of the piece at a column of a warp group's rectangle."""
+        first = group_start(builder, self.parts.tasks, self.op.worker, WARP_GROUP)
+        *lead, row, column = self.op.target_offsets
+        place = builder.add(row, first[0]), builder.add(column, builder.add(first[1], start))
+        return [*lead, *map(builder.index, place)]
+
+    def _local_sink(
+        self, builder: KernelBuilder, part: Element, known: SSAValue | None, start: int
+    ) -> SSAValue:
+        """Build a copy of the sink that stores to a slot instead of the result.
+
+        It takes the residual of the piece at a column from registers, if that is known.
+        """
+        values: dict[SSAValue, SSAValue] = {}
+        local = builder.insert(self.sink.clone(values))
+        (store,) = (each for each in local.body.block.ops if isinstance(each, StoreOp))
+        load = None if self.residual is None else values[self.residual.load.result].owner
+        inside = KernelBuilder(InsertPoint.before(load if isinstance(load, LoadOp) else store))
+        corner = zip(local.indices[-2:], self.op.target_offsets[-2:], strict=True)
+        row, column = (inside.index(inside.subtract(index, first)) for index, first in corner)
+        extents = zip((row, column), shape_of(self.tile)[-2:], strict=True)
+        place = [*part.indices, *(inside.index(inside.mod(*each)) for each in extents)]
+        if isinstance(load, LoadOp) and known is not None:
+            element = inside.load(known, [row, inside.subtract(column, start)])
+            load.result.replace_all_uses_with(element)
+            Rewriter.erase_op(load)
+        inside.insertion_point = InsertPoint.before(store)
+        inside.insert(StoreOp(store.value, part.memref, place))
+        Rewriter.erase_op(store)
+        return local.result
 
 
 def _sync_group(builder: KernelBuilder, group: SSAValue) -> None:
@@ -145,43 +240,23 @@ class _Partition:
         return [TaskMap((*factors[:number], piece, *factors[number + 1 :]))] * count
 
 
-def _allocate(
-    builder: KernelBuilder, parts: _Partition, consumers: int, pieces: int, element: Attribute
-) -> SSAValue:
-    """Allocate a shared tile for one or two pieces of each warp group, with the largest swizzle."""
-    columns = parts.columns // pieces
-    row = columns * bytes_of(element)
+def _allocate(builder: KernelBuilder, shape: Sequence[int], element: Attribute) -> SSAValue:
+    """Allocate a shared tile `[group, slot, row, column]` with the largest swizzle."""
+    row = shape[-1] * bytes_of(element)
     swizzle = max(size for size in SWIZZLES if size == 0 or row % size == 0)
     layout = SharedLayoutAttr(SharedLayout(1, swizzle))
-    shape = [parts.groups * consumers, min(pieces, SLOTS), parts.rows, columns]
     tile = builder.allocate(MemRefType(element, shape, layout, SpaceAttr(Space.SHARED)))
     tile.name_hint = "staged"
     cast("Operation", tile.owner).attributes[RING] = UnitAttr()
     return tile
 
 
-def _local_sink(
-    builder: KernelBuilder, op: CopyOp, sink: SinkOp, store: StoreOp, part: Element
-) -> SSAValue:
-    """Build a copy of a sink that stores to a slot of the shared tile instead of its buffer."""
-    local = sink.clone()
-    builder.insert(local)
-    (inner,) = (each for each in local.body.block.ops if isinstance(each, StoreOp))
-    inside = KernelBuilder(InsertPoint.before(inner))
-    place = [*part.indices]
-    for index, first, extent in zip(
-        local.indices[-2:], op.target_offsets[-2:], shape_of(part.memref)[-2:], strict=True
-    ):
-        of_tile = inside.index(inside.subtract(index, first))
-        place.append(inside.index(inside.mod(of_tile, extent)))
-    inside.insert(StoreOp(inner.value, part.memref, place))
-    Rewriter.erase_op(inner)
-    return local.result
-
-
 @dataclass(frozen=True)
 class StageEpiloguePass(KernelPass):
     """Store results by TMA if the kernel's config has `epilogue = "staged"`.
+
+    With `epilogue = "staged-residual"`, TMA also loads a residual, which the epilogue reads from
+    the shared memory of the results.
 
     Expects kernels of task ops on views. Matches copies of register tiles to sinks that store one
     value each, to a buffer that TMA can access, if each warp group owns a rectangle of the tile.
@@ -197,5 +272,5 @@ class StageEpiloguePass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Stage the epilogue of one kernel."""
         has_tma = TMA_STORE[2].runs_on(Arch.parse(self.arch))
-        if has_tma and choices_of(kernel).get("epilogue") == STAGED:
+        if has_tma and choices_of(kernel).get("epilogue") in (STAGED, STAGED_RESIDUAL):
             rewrite_once(kernel.body, {CopyOp: StageCopy()})

@@ -13,7 +13,7 @@ from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
-from hidet.lowering.templates.blocking import Blocking, candidates, refused
+from hidet.lowering.templates.blocking import Blocking
 from hidet.lowering.templates.epilogue import (
     Tile,
     clone_views,
@@ -24,6 +24,7 @@ from hidet.lowering.templates.epilogue import (
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
 from hidet.lowering.templates.problem import Problem
+from hidet.lowering.templates.tilings import candidates, refused
 
 
 class MatmulTemplate(Template[Blocking]):

@@ -10,9 +10,10 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
-from hidet.lowering.templates.blocking import candidates, estimate
+from hidet.lowering.templates.cost_model import estimate
 from hidet.lowering.templates.gemv_config import is_bound_by_memory
 from hidet.lowering.templates.problem import Problem
+from hidet.lowering.templates.tilings import candidates
 
 SPLITS = (2, 4, 8, 16)
 

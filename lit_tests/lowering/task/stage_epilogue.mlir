@@ -108,3 +108,70 @@ cuda.kernel @direct(%x : memref<64x16xf32>) grid(1) block(128) attributes {confi
   %c = memref.alloca() : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
   task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf32>
 }
+
+// -----
+
+// TMA loads the residual of a tile to both slots ahead of the matmul loop, once the results of the
+// tile before have been read. Its barriers are those of the warp group; their phase is a variable. What
+// is loaded under a condition stays where it is.
+
+// CHECK-LABEL: cuda.kernel @residual
+// CHECK:         %staged = memref.alloca() {task.ring} : memref<1x2x64x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK-NEXT:    %arrived = memref.alloca() {task.ring} : memref<1x2xi64, #cuda.space<shared>>
+// CHECK-NEXT:    %[[PARITY:.*]] = memref.alloca() : memref<i32, #cuda.space<local>>
+// CHECK:         memref.store %{{.*}}, %[[PARITY]][]
+// CHECK:         scf.if %{{.*}} {
+// CHECK:           cuda.mbarrier_init %arrived[%{{.*}}, %{{.*}}]
+// CHECK:           cuda.mbarrier_init %arrived[%{{.*}}, %{{.*}}]
+// CHECK-NEXT:      cuda.fence_mbarrier_init
+// CHECK:         cuda.barrier_sync %{{.*}} count 128
+// CHECK:         scf.for %row
+// CHECK:           %[[MAP:.*]] = cuda.tensor_map %r strides [128, 1]
+// CHECK:           scf.if %{{.*}} {
+// CHECK-NEXT:        cuda.tma_wait 0
+// CHECK:             cuda.mbarrier_arrive_expect_tx %arrived[%{{.*}}, %{{.*}}]
+// CHECK:             cuda.tma_load %[[MAP]]
+// CHECK:             cuda.mbarrier_arrive_expect_tx %arrived[%{{.*}}, %{{.*}}]
+// CHECK:             cuda.tma_load %[[MAP]]
+// CHECK:           scf.for
+// CHECK:             task.matmul
+// CHECK:           %[[PHASE:.*]] = memref.load %[[PARITY]][]
+// CHECK-NEXT:      cuda.mbarrier_wait %arrived[%[[GROUP:.*]], %[[SLOT:.*]]] parity %[[PHASE]]
+// CHECK-NEXT:      %left = memref.alloca()
+// CHECK-NEXT:      task.foreach
+// CHECK:             %[[ELEMENT:.*]] = memref.load %staged[%[[GROUP]], %[[SLOT]], %{{.*}}, %{{.*}}]
+// CHECK:             memref.store %[[ELEMENT]], %left
+// CHECK:           compute.sink
+// CHECK-NOT:         compute.load
+// CHECK:             memref.load %left
+// CHECK-NOT:         compute.load
+// CHECK:             compute.store %{{.*}}, %staged
+// CHECK:           cuda.tma_store
+// CHECK:           cuda.mbarrier_wait %arrived
+// CHECK:           cuda.tma_store
+// CHECK:           arith.xori
+// CHECK:           memref.store %{{.*}}, %[[PARITY]][]
+cuda.kernel @residual(%x : memref<256x64xf16>, %w : memref<64x128xf16>, %r : memref<256x128xf16>, %out : memref<256x128xf16>) grid(2) block(128) attributes {config = {epilogue = "staged-residual"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 256 : index
+  %s = arith.constant 64 : index
+  %step = arith.constant 16 : index
+  %sa = memref.alloca() : memref<64x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
+  %sb = memref.alloca() : memref<16x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  %sum = compute.sink (%i, %j, %v : f32) {
+    %left = compute.load %r[%i, %j] : memref<256x128xf16>
+    %short = arith.truncf %v : f32 to f16
+    %y = arith.addf %short, %left : f16
+    compute.store %y, %out[%i, %j] : memref<256x128xf16>
+  } : tensor<256x128xf32>
+  %c = memref.alloca() : memref<64x128xf32, #task.map<repeat(1, 16) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  scf.for %row = %z to %n step %s {
+    scf.for %k0 = %z to %s step %step {
+      task.copy %x[%row, %k0] to %sa[] in #task.map<?> on %t : memref<256x64xf16> to memref<64x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
+      task.copy %w[%k0, %z] to %sb[] in #task.map<?> on %t : memref<64x128xf16> to memref<16x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+      task.matmul %sa, %sb to %c on %t via "m64n128k16_f16_f32" : memref<64x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<16x128xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x128xf32, #task.map<repeat(1, 16) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+    }
+    task.copy %c[] to %sum[%row, %z] on %t : memref<64x128xf32, #task.map<repeat(1, 16) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>> to tensor<256x128xf32>
+  }
+}

@@ -11,10 +11,10 @@ from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates import TEMPLATES, load_template
-from hidet.lowering.templates.blocking import candidates, refused
 from hidet.lowering.templates.epilogue import matmuls_of
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
+from hidet.lowering.templates.tilings import candidates, refused
 
 A100 = Arch.parse("sm_80")
 H200 = Arch.parse("sm_90a")

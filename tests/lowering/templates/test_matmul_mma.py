@@ -1,5 +1,7 @@
 """Numbers of the template `matmul` as on a GPU, on the CPU in the strict mode: all tiles."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch.nn import functional
@@ -186,6 +188,44 @@ def test_sizes(check, choose, m, n, k, blocking):
         """,
         {"x": x, "w": w, "b": b},
         {"y": (x.double() @ w.double() + b.double()).relu()},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        options=choose(blocking),
+    )
+
+
+RESIDUAL = replace(
+    STAGED, block_n=128, instruction="m64n128k16_f16_f32", epilogue="staged-residual"
+)
+
+
+@pytest.mark.parametrize(
+    "blocking",
+    [
+        RESIDUAL,  # persistent, two pieces
+        replace(RESIDUAL, grid=4096),
+        replace(RESIDUAL, block_m=128, rows=2),
+        replace(RESIDUAL, block_n=96, instruction="m64n96k16_f16_f32", rows=1),  # one piece
+        replace(RESIDUAL, block_n=256, instruction="m64n256k16_f16_f32", schedule="pingpong"),
+    ],
+)
+@pytest.mark.parametrize(("batch", "m", "n", "k"), [(1, 200, 304, 136), (3, 130, 264, 72)])
+def test_staged_residual(check, choose, blocking, batch, m, n, k):
+    """A residual comes and the result goes through the same shared memory, tile after tile."""
+    x, w = torch.randn(batch, m, k).half(), torch.randn(batch, k, n).half()
+    r, b = torch.randn(batch, m, n).half(), torch.randn(n).half()
+    lhs, rhs, result = (
+        f"tensor<{batch}x{rows}xf16>" for rows in (f"{m}x{k}", f"{k}x{n}", f"{m}x{n}")
+    )
+    check(
+        f"""
+        %p = graph.matmul %x, %w : ({lhs}, {rhs}) -> {result}
+        %s = graph.add %p, %b : ({result}, tensor<{n}xf16>) -> {result}
+        %t = graph.add %s, %r : ({result}, {result}) -> {result}
+        %y = graph.relu %t : {result}
+        """,
+        {"x": x, "w": w, "b": b, "r": r},
+        {"y": (x.double() @ w.double() + b.double() + r.double()).relu()},
         dtype=torch.float16,
         tolerance=4e-3,
         options=choose(blocking),

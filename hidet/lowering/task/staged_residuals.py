@@ -1,0 +1,151 @@
+"""Residuals of epilogues that TMA loads into the shared tiles of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import UnitAttr, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from hidet.analysis.kernels import kernel_of
+from hidet.analysis.windows import Window, sink_window, window_read
+from hidet.dialects.compute import LoadOp, SinkOp
+from hidet.dialects.cuda import (
+    FenceMbarrierInitOp,
+    MbarrierExpectOp,
+    MbarrierInitOp,
+    MbarrierWaitOp,
+    TmaWaitOp,
+)
+from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.table_ops import Element
+from hidet.dialects.cuda.tensor_map import ALIGNMENT
+from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
+from hidet.dialects.task import CopyOp, ForeachOp
+from hidet.dialects.task.marks import RING
+from hidet.lowering.task.tma_copies import TmaWindow
+from hidet.lowering.templates.blocking import STAGED_RESIDUAL
+from hidet.lowering.templates.config import choices_of
+from hidet.mapping import TaskMap
+from hidet.rewriting.builder import KernelBuilder
+
+
+def staged_residual(copy: CopyOp, sink: SinkOp) -> tuple[LoadOp, Window] | None:
+    """Return the residual that a config asks to be staged: its load in the sink, and its window.
+
+    A residual has an element for each of the result, of the same type, and rows that TMA can load.
+    Of several, it is the first.
+    """
+    if choices_of(kernel_of(copy)).get("epilogue") != STAGED_RESIDUAL:
+        return None
+    found = sink_window(sink)
+    if found is None:
+        return None
+    for op in sink.body.block.ops:
+        if isinstance(op, LoadOp) and is_global(op.source):
+            window = window_read(op, sink.indices)
+            is_same = element_of(op.source) == element_of(found[0].target)
+            if window is not None and is_same and _is_aligned(window, bytes_of(op.result.type)):
+                return op, window
+    return None
+
+
+def _is_aligned(window: Window, size: int) -> bool:
+    """Return whether a window of elements of a size has distinct rows that TMA can load."""
+    *steps, row, column = window.strides
+    is_aligned = all(step * size % ALIGNMENT == 0 for step in (window.offset, *steps, row))
+    return column == 1 and row > 0 and is_aligned
+
+
+def is_global(source: SSAValue) -> bool:
+    """Return whether a value is a memref in global memory."""
+    return is_memref(source.type) and space_of(memref_type(source)) is Space.GLOBAL
+
+
+@dataclass(frozen=True)
+class StagedResidual:
+    """A residual that TMA loads into the slots of a staged result, ahead of the matmul loop.
+
+    Attributes:
+        load: the load of an element in the sink.
+        source: the residual.
+        tile: the slots of each warp group.
+        arrived: an mbarrier for each slot.
+        parity: the parity of their phase, a variable of each thread.
+    """
+
+    load: LoadOp
+    source: TmaWindow
+    tile: SSAValue
+    arrived: SSAValue
+    parity: SSAValue
+
+    @classmethod
+    def of(
+        cls, load: LoadOp, window: Window, tile: SSAValue, copy: CopyOp
+    ) -> StagedResidual | None:
+        """Allocate the barriers of a residual; None if TMA cannot load it."""
+        source = TmaWindow.of(window, shape_of(copy.target), tile)
+        if source is None:
+            return None
+        builder = KernelBuilder(InsertPoint.after(cast("Operation", tile.owner)))
+        arrived = builder.shared_tile(i64, shape_of(tile)[:2])
+        arrived.name_hint = "arrived"
+        cast("Operation", arrived.owner).attributes[RING] = UnitAttr()
+        return cls(load, source, tile, arrived, builder.local_array(i32, []))
+
+    def initialize(self, builder: KernelBuilder, group: SSAValue, is_first: SSAValue) -> None:
+        """Initialize the barriers of a warp group, which must synchronize after it."""
+        builder.store(builder.scalar(0, i32), self.parity)
+        with builder.when(is_first):
+            for slot in range(shape_of(self.tile)[1]):
+                barrier = self._barrier(builder, group, slot)
+                builder.insert(MbarrierInitOp(barrier, builder.scalar(1, i32)))
+            builder.insert(FenceMbarrierInitOp())
+
+    def request(
+        self,
+        builder: KernelBuilder,
+        group: SSAValue,
+        is_first: SSAValue,
+        offsets: Sequence[Sequence[SSAValue]],
+    ) -> None:
+        """Load the pieces at some offsets, once stores have read what was in their slots."""
+        rows, columns = shape_of(self.tile)[-2:]
+        size = builder.scalar(rows * columns * bytes_of(element_of(self.tile)), i32)
+        tensor_map = self.source.build_map(builder)
+        with builder.when(is_first):
+            builder.insert(TmaWaitOp(0))
+            for slot, each in enumerate(offsets):
+                barrier = self._barrier(builder, group, slot)
+                builder.insert(MbarrierExpectOp(barrier, size))
+                place = Element(self.tile, [group, builder.index(slot)])
+                self.source.build_loads(builder, tensor_map, each, place, barrier)
+
+    def read(
+        self, builder: KernelBuilder, place: Element, piece: TaskMap, worker: SSAValue
+    ) -> SSAValue:
+        """Wait for the piece in a slot, and return it in registers."""
+        barrier = Element(self.arrived, place.indices)
+        builder.insert(MbarrierWaitOp(barrier, builder.load(self.parity)))
+        registers = builder.register_tile(element_of(self.tile), piece)
+        registers.name_hint = self.load.result.name_hint
+        foreach = builder.insert(ForeachOp(piece, worker))
+        with builder.inside(foreach.body.block):
+            extents = zip(foreach.indices, shape_of(self.tile)[-2:], strict=True)
+            own = [builder.mod(index, extent) for index, extent in extents]
+            value = builder.load(place.memref, [*place.indices, *own])
+            builder.store(value, registers, foreach.indices)
+        return registers
+
+    def flip(self, builder: KernelBuilder) -> None:
+        """Expect the next phase from now on."""
+        other = arith.XOrIOp(builder.load(self.parity), builder.scalar(1, i32))
+        builder.store(builder.insert(other).result, self.parity)
+
+    def _barrier(self, builder: KernelBuilder, group: SSAValue, slot: int) -> Element:
+        return Element(self.arrived, [group, builder.index(slot)])

@@ -1,0 +1,189 @@
+"""A cost model of the template `matmul`: the run times of tilings."""
+
+from dataclasses import dataclass
+from math import prod
+
+from hidet.arch.chips import Arch
+from hidet.arch.instructions import FMA
+from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
+from hidet.arch.products import product_named
+from hidet.lowering.templates.base import ceil_div
+from hidet.lowering.templates.blocking import (
+    ALIGNMENT,
+    DIRECT,
+    LINE,
+    PINGPONG_TILE,
+    STAGED_RESIDUAL,
+    Blocking,
+)
+from hidet.lowering.templates.config import COOPERATIVE, PINGPONG, TRANSPOSED
+from hidet.lowering.templates.legality import Footprint
+from hidet.lowering.templates.problem import Problem
+
+THREAD = 1
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The throughput and latency of a multiprocessor of an H200, per microsecond.
+
+    Attributes:
+        products: multiply-adds of 16-bit numbers.
+        traffic: bytes read from the L2 cache.
+        stores: bytes of results stored from registers.
+        latency: microseconds from the request of a tile to its use, without contention.
+        step: the minimum time of an iteration in microseconds.
+        beside: the fraction of overlapped times that is not hidden.
+        waiting: the fraction of the latency that is never hidden.
+    """
+
+    products: float
+    traffic: float
+    stores: float
+    latency: float
+    step: float
+    beside: float
+    waiting: float
+
+
+PACES = {
+    THREAD: Pace(4.0e5, 126e3, 13e3, 0.8, 0.064, 0.45, 0.2),
+    WARP: Pace(2.36e6, 170e3, 15.9e3, 0.4, 0.058, 0.144, 0.1),
+    WARP_GROUP: Pace(3.6e6, 170e3, 20e3, 0.56, 0.058, 0.144, 0.1),
+}
+"""By the threads of an instruction: FMA, `mma.sync` and `wgmma`."""
+
+BUSY = 256
+"""The threads that saturate a multiprocessor with FMA."""
+
+PREFETCHED = 0.2
+"""The fraction of the time of prefetched loads that is not hidden."""
+
+STAGED_STORES = 80e3
+"""The bytes of results stored through shared memory per microsecond and multiprocessor."""
+
+TURN = 0.48
+"""Microseconds between two tiles of a persistent block."""
+
+GATHER = 2.7
+"""The slowdown of gathered loads."""
+
+BANDWIDTH = 0.95
+"""The fraction of the memory bandwidth that matmuls reach."""
+
+PARTIAL = 1.4
+"""The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
+convolutions, H100)."""
+
+LAUNCH, START = 0.55, 0.63
+"""Microseconds to start a kernel, and a block."""
+
+CLUSTER, CLUSTER_TILE = 0.9, 0.25
+"""Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic: 3 to
+13% of the time of matmuls from 4096 on that run back to back (H100)."""
+
+OPERATIONS, RESIDUALS = 217e3, 22e3
+"""The operations of an epilogue per microsecond and multiprocessor, one a cycle in each of 128
+lanes, and the bytes of residuals that it loads in the layout of accumulators (H200)."""
+
+CROWDED, LATE_RESIDUALS = 128, 67e3
+"""With as many registers of a thread for accumulators and residuals, cooperating warp groups wait
+longer for residuals: the bytes per microsecond and multiprocessor (1x1 convolutions, H100)."""
+
+LARGE = prod(PINGPONG_TILE)
+"""The elements of a result per multiprocessor from which the time of epilogues matters."""
+
+EXPOSED = 0.3
+"""The fraction of an epilogue that is not hidden if consumers take turns (H200)."""
+
+
+def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
+    """Return the estimated time in microseconds of a matmul, fitted to measurements on an H200.
+
+    The maximum of compute time, L2 traffic, memory traffic and latency dominates. Results are
+    stored after it, or, if staged, overlap with the next tile.
+    """
+    blocks = choice.tiles(problem)
+    if arch.is_cpu:  # not a time: the FMAs of a block, and the loads that they wait for
+        work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
+        return ceil_div(blocks, 2 * arch.processors) * work
+    group = THREAD if choice.instruction == FMA else product_named(choice.instruction).group
+    pace = PACES[group]
+    steps = ceil_div(problem.k, choice.block_k)
+    share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
+    work = share * steps * choice.block_k * problem.element_bytes / 2
+    stays = choice.grid < blocks
+    resident = 1 if stays else min(_resident(choice, problem, arch), share)
+    rate = pace.products * _efficiency(choice, len(problem.columns))
+    if group == THREAD:  # latency-bound on shared memory
+        rate *= min(1, resident * choice.threads / BUSY)
+    products = work * choice.block_m * choice.block_n / rate
+    gathers = choice.gathers(problem)
+    gather = GATHER if gathers else 1
+    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
+    shared = choice.block_m * gather / choice.cluster_columns + choice.block_n / choice.cluster_rows
+    multicast = traffic - work * 2 * shared / pace.traffic
+    results = (1 + problem.residuals) * problem.m * problem.n
+    is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
+    if group == WARP_GROUP and problem.residuals and is_partial:
+        results *= PARTIAL
+    elements = problem.m * problem.k + problem.k * problem.n + results
+    memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
+    rounds = share if stays else ceil_div(share, resident)
+    streams = stays and problem.streams and not gathers
+    fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
+    waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), pace.step)
+    times = (products, traffic, memory, waiting)
+    start = LAUNCH + START * (1 if stays else rounds)
+    start += (CLUSTER + CLUSTER_TILE * share) * (choice.cluster > 1)
+    beside = pace.beside * (sum(times) - max(times) - multicast) + pace.waiting * waiting
+    # Stores of resident blocks overlap for FMA, not for tensor cores.
+    staged = choice.epilogue != DIRECT
+    stored = 1 if staged else share / (resident if group == THREAD else 1)
+    size = choice.block_m * choice.block_n * problem.result_bytes
+    kept = sum(problem.stored) / problem.n if problem.stored else 1
+    stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
+    turns = (share - 1) * TURN if stays and staged else 0
+    epilogue = _epilogue(choice, problem, share)
+    if problem.batch * problem.m * problem.n < LARGE * arch.processors:
+        epilogue = 0  # latency dominates
+    elif choice.schedule == COOPERATIVE:  # memory that is busy with residuals hides the rest
+        epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
+    return max(times) + beside + stores + turns + start + epilogue
+
+
+def _epilogue(choice: Blocking, problem: Problem, share: int) -> float:
+    """Return the time in microseconds that epilogues add if a multiprocessor has `share` tiles."""
+    elements = choice.block_m * choice.block_n
+    late = problem.residuals - (choice.epilogue == STAGED_RESIDUAL)
+    residuals = late * problem.result_bytes
+    tile = elements * (problem.operations / OPERATIONS + residuals / RESIDUALS)
+    if choice.schedule == PINGPONG:  # nothing hides the epilogue of the last tile
+        return (share * EXPOSED + 1 - EXPOSED) * tile
+    per_thread = elements // choice.threads
+    registers = per_thread + per_thread * residuals // REGISTER_BYTES
+    loads = elements * problem.residuals * problem.result_bytes
+    return share * (tile + (registers >= CROWDED) * loads / LATE_RESIDUALS)
+
+
+def _efficiency(choice: Blocking, products: int) -> float:
+    """Return the fraction of peak throughput, limited by shared memory bandwidth.
+
+    Warps load fragments, the more often the smaller their tile is; wgmma loads 64 rows of A per
+    instruction, of which each of `products` matmuls has one per tile.
+    """
+    warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
+    if choice.instruction == FMA:  # the next fragments of transposed tiles are prefetched
+        loads = (warp_m + warp_n) * (PREFETCHED if choice.arrangement == TRANSPOSED else 1)
+        return warp_m * warp_n / (warp_m * warp_n + loads)
+    if product_named(choice.instruction).group == WARP_GROUP:
+        columns = warp_n / products
+        # In the time of 16 columns, 128 bytes per cycle load half of the 64 rows.
+        return min(columns / (columns + 8.5), 2 * columns / (columns + 64))
+    return warp_m * warp_n / (warp_m * warp_n + 30 * (warp_m + warp_n))
+
+
+def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:
+    registers = 48 + choice.block_m * choice.block_n // choice.threads * 5 // 4
+    shared = choice.shared_bytes(problem) + ALIGNMENT
+    return max(1, Footprint(choice.threads, shared, registers).residents(arch))

@@ -1,0 +1,202 @@
+"""The search space of the template `matmul`: the tilings of a problem, best estimate first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+from hidet.arch.chips import Arch
+from hidet.arch.hopper import WGMMA
+from hidet.arch.instructions import FMA, MMA_SYNC
+from hidet.arch.limits import REGISTER_BYTES
+from hidet.lowering.templates.base import ceil_div
+from hidet.lowering.templates.blocking import LINE, PINGPONG_TILE, STAGED, STAGED_RESIDUAL, Blocking
+from hidet.lowering.templates.config import PINGPONG, STRIPED, TRANSPOSED
+from hidet.lowering.templates.cost_model import BUSY, estimate
+from hidet.lowering.templates.legality import Rejected
+from hidet.lowering.templates.problem import Problem
+
+CPU_FMA = [
+    Blocking(FMA, 8 * rows, 8 * columns, 16, 8, 8, 1) for rows in (8, 4, 2, 1) for columns in (8, 4)
+]
+"""A CPU does not hide latency by multithreading, and switching fibers is expensive: few threads per
+block with much work each."""
+
+FMA_TILES = (
+    *((128, 128, 16, 16), (128, 64, 16, 16), (64, 128, 16, 16), (64, 64, 16, 16)),
+    *((64, 64, 8, 8), (64, 32, 8, 8), (32, 64, 8, 8), (32, 32, 8, 8), (16, 64, 8, 8)),
+)
+"""Tiles for FMA: rows, columns, and the threads along each."""
+
+LARGE_FMA_TILES = ((256, 128, 16, 16), (128, 256, 16, 16), (128, 128, 16, 16))
+"""The same for transposed operand tiles: FMAs of smaller ones do not make up for slower copies."""
+
+MMA_TILES = (
+    (128, 256, 2, 4),
+    (256, 128, 4, 2),
+    (128, 128, 2, 2),
+    (128, 64, 2, 2),
+    (64, 128, 2, 2),
+    (64, 64, 2, 2),
+    (64, 32, 2, 2),
+    (32, 128, 1, 4),
+    (32, 64, 2, 2),
+    (32, 32, 2, 2),
+    (16, 128, 1, 4),
+    (16, 64, 1, 4),
+    (16, 32, 1, 4),
+)
+"""Tiles for mma.sync: rows, columns, and the warps along each."""
+
+WGMMA_TILES = (
+    *((128, columns, 2, 1) for columns in (64, *range(96, 257, 16))),
+    *((256, columns, 2, 1) for columns in range(64, 129, 16)),
+    *((64, columns, 1, 1) for columns in (32, 48, 64, 96, 128, 192, 256)),
+    (64, 256, 1, 2),
+)
+"""Tiles for wgmma: rows, columns, and the warp groups along each. Many widths help to fill whole
+waves; multiples of 16 can be swizzled in either order."""
+
+DEPTH = LINE
+"""The bytes of K of a tensor core tile. Half of it was 1.1 to 1.3 times slower (H200)."""
+
+SMALL_TILE = 64 * 128
+"""The largest output tile that may have twice that depth, to lengthen its short iterations."""
+
+STAGES = (2, 3, 4, 5, 6, 8, 11, 15)
+"""Ring sizes: matmuls with few tiles are latency-bound and need many tiles in flight."""
+
+MMA_COLUMNS, WGMMA_UNIT = 8, 16
+"""The column granularity per worker of a tile of several matmuls, for mma.sync and wgmma."""
+
+MMA_STAGES = 8
+"""The most stages if all threads issue the copies, since the prologue is unrolled."""
+
+
+@cache
+def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
+    """Return the tilings of a problem that an architecture can run, best estimate first.
+
+    Those for tensor cores if there are any, else those for FMA.
+    """
+    fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
+    if not fitting:
+        fitting = [
+            each
+            for each in _fma(problem, arch)
+            if _is_shared(each.block_n, each.columns, problem) and not each.refusal(problem, arch)
+        ]
+    return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
+
+
+def refused(problem: Problem, arch: Arch) -> list[Rejected]:
+    """Return the tensor core tilings that an architecture cannot run, with reasons."""
+    reasons = ((each, each.refusal(problem, arch)) for each in _tensor_cores(problem, arch))
+    return [Rejected(each, reason) for each, reason in reasons if reason is not None]
+
+
+def _fma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    if arch.is_cpu:
+        yield from CPU_FMA
+        return
+    for tile, depth, stages in product(FMA_TILES, (16, 32), (1, 3)):
+        yield _by_threads(tile, depth, stages, STRIPED, arch)
+    if problem.streams and not problem.gathered and problem.element_bytes == REGISTER_BYTES:
+        for tile in LARGE_FMA_TILES:
+            yield _by_threads(tile, 16, 3, TRANSPOSED, arch)
+
+
+def _by_threads(
+    tile: tuple[int, int, int, int], depth: int, stages: int, arrangement: str, arch: Arch
+) -> Blocking:
+    block_m, block_n, rows, columns = tile
+    threads, sums = rows * columns, block_m * block_n // (rows * columns)
+    # Accumulators take half of the registers.
+    residents = min(2 * BUSY, arch.registers_per_processor // (2 * sums)) // threads
+    choice = Blocking(FMA, block_m, block_n, depth, rows, columns, stages)
+    return replace(choice, arrangement=arrangement, residents=residents)
+
+
+def _is_shared(block_n: int, unit: int, problem: Problem) -> bool:
+    """Return whether the columns of a block can be divided among matmuls in multiples of a unit."""
+    return all(block_n * columns % (problem.n * unit) == 0 for columns in problem.parts)
+
+
+def _tensor_cores(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    if not arch.is_cpu:  # supported, but as slow as FMA
+        yield from _mma(problem, arch)
+        yield from _wgmma(problem, arch)
+
+
+def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
+    for instruction in MMA_SYNC.values():
+        if instruction.name != wanted or not instruction.runs_on(arch):
+            continue
+        for block_m, block_n, rows, columns in MMA_TILES:
+            if not _is_shared(block_n, MMA_COLUMNS * columns, problem):
+                continue
+            for depth, stages in _depths(block_m * block_n, problem):
+                if stages <= MMA_STAGES:
+                    yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
+
+
+def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    depth = 32 // problem.element_bytes
+    for block_m, block_n, rows, columns in WGMMA_TILES:
+        widest = block_n * max(problem.columns) // (problem.n * columns)
+        name = f"m64n{widest}k{depth}_{problem.kind}_{problem.total}"
+        if (
+            not _is_shared(block_n, WGMMA_UNIT * columns, problem)
+            or name not in WGMMA
+            or not WGMMA[name].runs_on(arch)
+            or block_m >= 4 * problem.m  # mostly padding; mma.sync has smaller tiles
+        ):
+            continue
+        for block_k, stages in _depths(block_m * block_n, problem):
+            single = Blocking(name, block_m, block_n, block_k, rows, columns, stages)
+            # wgmma truncates to TF32; TMA rounds.
+            if problem.kind == "tf32" and (single.gathers(problem) or not problem.streams):
+                continue
+            for choice in (single, *_clusters(single, problem)):
+                yield choice
+                if choice.tiles(problem) > arch.processors:
+                    choice = replace(
+                        choice, grid=arch.processors // choice.cluster * choice.cluster
+                    )
+                    yield choice
+                yield replace(choice, epilogue=STAGED)
+                if problem.residuals:
+                    yield replace(choice, epilogue=STAGED_RESIDUAL)
+            if (block_m, block_n, columns) == (*PINGPONG_TILE, 1) and single.takes_turns(
+                problem, arch
+            ):
+                turns = replace(single, grid=arch.processors, epilogue=STAGED, schedule=PINGPONG)
+                yield turns
+                if problem.residuals:
+                    yield replace(turns, epilogue=STAGED_RESIDUAL)
+
+
+def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
+    """Yield depths and stages of a tile, not exceeding K."""
+    line = DEPTH // problem.element_bytes
+    depths = [line, 2 * line] if size <= SMALL_TILE else [line]
+    if problem.channels == line // 2:
+        depths.append(line // 2)  # the channels of a filter tap, which TMA can load
+    for depth in depths:
+        for stages in STAGES:
+            if stages <= max(STAGES[0], ceil_div(problem.k, depth) + 1):
+                yield depth, stages
+
+
+def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
+    """Yield the tiling with clusters of two blocks, if they divide the tiles."""
+    rows, columns = choice.clusters(problem)
+    if rows % PAIR == 0:
+        yield replace(choice, cluster_rows=PAIR)
+    elif columns % PAIR == 0:
+        yield replace(choice, cluster_columns=PAIR)
+
+
+PAIR = 2
+"""The blocks of a cluster. Multiprocessors come in pairs, so pairs can use all of them."""
