@@ -1,4 +1,4 @@
-"""3D pooling, fractional pooling, and gradients of pooling."""
+"""3D, adaptive and fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -66,12 +66,27 @@ def avg_pool3d(
     return (total / divisor).squeeze(0)
 
 
-def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
-    """3D adaptive average pooling."""
-    for dim, count in zip((-3, -2, -1), per_dimension(output_size, 3), strict=True):
-        parts = _parts(count, x.shape[dim], x)
-        x = (x.transpose(dim, -1) @ parts.T).transpose(dim, -1)
-    return x
+def adaptive_avg_pool(x: Tensor, output_size: Sequence[int]) -> Tensor:
+    """Adaptive average pooling; parts of different lengths are looked up, with a mask."""
+    rank = len(output_size)
+    pairs = list(zip(x.shape[-rank:], output_size, strict=True))
+    if not any(size % count for size, count in pairs):
+        pool = {2: aten.avg_pool2d, 3: aten.avg_pool3d}[rank]
+        return pool(x, [size // count for size, count in pairs])
+    first = x.dim() - rank
+    found = x.to(torch.promote_types(x.dtype, torch.float32))
+    inside: Any = True
+    lengths: Any = 1
+    for n, (size, count) in reversed(list(enumerate(pairs))):
+        begin, end = _bounds(count, size, x)
+        most = max(-((i + 1) * size // -count) - i * size // count for i in range(count))
+        place = begin + torch.arange(most, device=x.device)
+        found = found.index_select(first + n, place.clamp(max=size - 1).reshape(-1))
+        found = found.reshape(*x.shape[: first + n], count, most, *found.shape[first + n + 1 :])
+        inside = inside & (place < end).reshape(count, most, *[1] * (2 * (rank - 1 - n)))
+        lengths = lengths * (end - begin).reshape(count, *[1] * (rank - 1 - n))
+    total = torch.where(inside, found, 0).sum([first + 1 + 2 * n for n in range(rank)])
+    return (total / lengths).to(x.dtype)
 
 
 def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -183,16 +198,22 @@ def _of_rank(function: Callable[..., Tensor], rank: int) -> Callable[..., Tensor
 
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
     """Return the matrix [count, size] of the weights of elements in parts of a dimension."""
-    number = torch.arange(count, device=like.device)[:, None]
+    begin, end = _bounds(count, size, like)
     element = torch.arange(size, device=like.device)
-    begin, end = number * size // count, ((number + 1) * size + count - 1) // count
     inside = (element >= begin) & (element < end)
     return (inside / (end - begin)).to(like.dtype)
 
 
+def _bounds(count: int, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the first element of each part of a dimension, and the one after it: [count, 1]."""
+    number = torch.arange(count, device=like.device)[:, None]
+    return number * size // count, ((number + 1) * size + count - 1) // count
+
+
 POOLING: dict[Any, Callable[..., Any]] = {
     aten._adaptive_avg_pool2d_backward.default: _of_rank(adaptive_avg_pool_backward, 2),
-    aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
+    aten._adaptive_avg_pool2d.default: adaptive_avg_pool,
+    aten._adaptive_avg_pool3d.default: adaptive_avg_pool,
     aten._adaptive_avg_pool3d_backward.default: _of_rank(adaptive_avg_pool_backward, 3),
     aten.adaptive_max_pool2d.default: adaptive_max_pool,
     aten.adaptive_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),

@@ -108,14 +108,8 @@ def avg_pool2d(
     )
 
 
-def adaptive_avg_pool2d(g: Emitter, x: SSAValue, output_size: Sequence[int]) -> SSAValue:
-    """Adaptive average pooling."""
-    return g.emit(graph.AdaptiveAvgPool2dOp(x, output_size))
-
-
 POOLING: Table = {
     aten.max_pool2d_with_indices.default: max_pool2d,
     aten.avg_pool2d.default: avg_pool2d,
-    aten._adaptive_avg_pool2d.default: adaptive_avg_pool2d,
 }
 """The translations of pooling operators."""

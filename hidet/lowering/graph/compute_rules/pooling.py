@@ -16,7 +16,6 @@ from hidet.lowering.graph.compute_rules.grid_builder import (
     convert,
 )
 from hidet.lowering.single_walk import Rule
-from hidet.lowering.templates.base import ceil_div
 from hidet.rewriting.builder import Index
 
 SPATIAL = 2
@@ -106,53 +105,7 @@ def as_number(b: GridBuilder, count: Index, like: SSAValue) -> SSAValue:
     return convert(b, b.insert(arith.IndexCastOp(count, i64)).result, like.type)
 
 
-# ----------------------------------------------------------------------------- adaptive
-
-
-def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAValue:
-    """The mean of each part, by a loop over the largest part with a guard."""
-    sizes = shape_of(op.x)[-SPATIAL:]
-    parts = op.output_size.get_values()
-    # Part i of n has the elements from i * size // n to the quotient of (i + 1) * size, rounded up.
-    extents = [
-        max(ceil_div((i + 1) * size, n) - i * size // n for i in range(n))
-        for size, n in zip(sizes, parts, strict=True)
-    ]
-
-    def scalar_at(indices: Indices) -> SSAValue:
-        leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
-        begins, lengths = zip(
-            *(
-                part_at(b, at, size, count)
-                for at, size, count in zip(position, sizes, parts, strict=True)
-            ),
-            strict=True,
-        )
-
-        def element(offset: Indices) -> SSAValue:
-            inside = [b.less(o, length) for o, length in zip(offset, lengths, strict=True)]
-            place = [b.add(begin, o) for begin, o in zip(begins, offset, strict=True)]
-            return b.choose_if_all(
-                inside,
-                lambda: b.read(op.x, [*leading, *place]),
-                lambda: b.constant(0, op.result_type.element_type),
-            )
-
-        total = b.reduce(ReduceKind.ADD, extents, element)
-        return b.apply(arith.DivfOp, total, as_number(b, reduce(b.mul, lengths, 1), total))
-
-    return b.result_of(op, scalar_at)
-
-
-def part_at(b: GridBuilder, number: SSAValue, size: int, count: int) -> tuple[Index, Index]:
-    """Return the start and the length of a part of a dimension."""
-    begin = b.div(b.mul(number, size), count)
-    end = b.div(b.add(b.mul(number, size), size + count - 1), count)
-    return begin, b.subtract(end, begin)
-
-
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.AdaptiveAvgPool2dOp: adaptive_avg_pool2d,
     graph.AvgPool2dOp: avg_pool2d,
     graph.MaxPool2dOp: max_pool2d,
 }
