@@ -90,12 +90,6 @@ def cast(x: T, *, to: int, saturate: int = 1, round_mode: str = "up") -> T:
     return x.to(dtype_of(to))
 
 
-@row("CastLike")
-def cast_like(x: T, target: T, *, saturate: int = 1, round_mode: str = "up") -> T:
-    """Return x in the type of another tensor."""
-    return x.to(target.dtype)
-
-
 @row("Clip")
 def clip(x: T, low: T | None = None, high: T | None = None) -> T:
     """Return x clamped to [low, high]."""
@@ -168,15 +162,3 @@ def selu(
 ) -> T:
     """Return gamma x, and gamma alpha (exp(x) - 1) where it is negative."""
     return gamma * nn.elu(x, alpha)
-
-
-@row("Swish")
-def swish(x: T, *, alpha: float = 1.0) -> T:
-    """Return x sigmoid(alpha x)."""
-    return nn.silu(x) if alpha == 1 else x * torch.sigmoid(alpha * x)
-
-
-@row("ThresholdedRelu")
-def thresholded_relu(x: T, *, alpha: float = 1.0) -> T:
-    """Return x, and 0 where it is not above alpha."""
-    return nn.threshold(x, alpha, 0.0)
