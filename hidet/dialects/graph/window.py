@@ -16,7 +16,6 @@ from hidet.dialects.graph.base import (
     INT,
     INTS,
     TENSOR,
-    TRUE,
     GraphOp,
     OneOperandOp,
     Property,
@@ -224,15 +223,13 @@ class MaxPool2dOp(PoolOp):
 
 @irdl_op_definition
 class AvgPool2dOp(PoolOp):
-    """The sum of each window, divided by `divisor`, or by the number of its elements.
+    """The sum of each window, divided by `divisor`, or by the size of the kernel.
 
-    Padding counts as zeros unless `count_include_pad` is false; elements beyond the padding
-    (`ceil_mode`) never count.
+    Padding, and what is beyond it (`ceil_mode`), is 0.
     """
 
     name = "graph.avg_pool2d"
 
-    count_include_pad = prop_def(BoolAttr, default_value=TRUE)
     divisor = opt_prop_def(INT)
 
     def _infer_type(self) -> Tensor:

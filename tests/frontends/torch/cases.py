@@ -486,7 +486,7 @@ CASES = [
         results=(0, 1),
     ),
     case(aten.max_pool2d_with_indices.default, floats(2, 3, 8, 7), [2], [3], [1], [2], True),
-    case(aten.avg_pool2d.default, floats(2, 3, 8, 7), [3, 2], [2, 1], [1, 1], True, False),
+    case(aten.avg_pool2d.default, floats(2, 3, 8, 7), [3, 2], [2, 1], [1, 1], True, False, 4),
     case(aten.avg_pool2d.default, floats(2, 3, 8, 7), [3], [], [1]),
     case(aten.avg_pool2d.default, floats(3, 8, 7), [2], [2], [0], False, True, 3),
 ]

@@ -1,6 +1,7 @@
 """A reference for programs of the graph dialect: each operation by torch, with what it means."""
 
 import importlib.util
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -196,8 +197,7 @@ SPECIAL = {
         op.window.stride,
         op.window.padding,
         bool(op.ceil_mode),
-        bool(op.count_include_pad),
-        optional(op.divisor),
+        divisor_override=optional(op.divisor) or prod(op.window.kernel),
     ),
 }
 

@@ -77,6 +77,19 @@ def test_adaptive_avg_pool(size):
     check(aten._adaptive_avg_pool3d_backward.default, grad, x)
 
 
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("counted", [False, True])
+def test_avg_pool_of_different_windows(ceil_mode, counted):
+    for window in ([3, 2], [2, 1], [1, 1]), ([2, 5], [3, 3], [1, 2]), ([3], [2]), ([2], [], [1]):
+        padding = window[2] if len(window) == 3 else [0]
+        for x in (floats(2, 3, 8, 7), floats(3, 9, 10)):
+            given = (x, *window[:2], padding, ceil_mode, counted)
+            if ceil_mode or (any(padding) and not counted):
+                check(aten.avg_pool2d.default, *given)
+            else:
+                assert DECOMPOSED[aten.avg_pool2d.default](*given) is NotImplemented
+
+
 def test_max_pool():
     x, window = floats(2, 3, 9, 8), ([3, 3], [2, 2], [1, 1], [1, 1], False)
     result, positions = aten.max_pool2d_with_indices(x, *window)
@@ -231,6 +244,7 @@ def test_boxes(x):
     check(aten.avg_pool3d.default, x, *box, False, True)
     check(aten.avg_pool3d.default, x, *box, True, False)
     check(aten.avg_pool3d.default, x, *box, True, True, 5)
+    check(aten.avg_pool3d.default, x, *box, True, True)
     for sizes in ([3, 2, 4], [7, 2, 9], [1, 9, 3]):
         check(aten._adaptive_avg_pool3d.default, x, sizes)
     assert DECOMPOSED[aten.avg_pool3d.default](x.long(), *box) is NotImplemented

@@ -89,18 +89,16 @@ def test_dilated_max_pool2d(check_op):
     )
 
 
-@pytest.mark.parametrize(
-    "more", [{}, {"count_include_pad": False}, {"divisor": 5}], ids=["", "no padding", "divisor"]
-)
+@pytest.mark.parametrize("divisor", [None, 5])
 @pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
-def test_avg_pool2d(check_op, shape, options, more):
-    named = {"divisor": "divisor_override"}
+def test_avg_pool2d(check_op, shape, options, divisor):
+    op = partial(graph.AvgPool2dOp, **options, divisor=divisor)
+    kernel = options["kernel"]
+    size = kernel * kernel if isinstance(kernel, int) else kernel[0] * kernel[1]
     reference = partial(
-        functional.avg_pool2d,
-        **torch_options(options),
-        **{named.get(name, name): value for name, value in more.items()},
+        functional.avg_pool2d, **torch_options(options), divisor_override=divisor or size
     )
-    check_op(partial(graph.AvgPool2dOp, **options, **more), reference, random(*shape))
+    check_op(op, reference, random(*shape))
 
 
 # ----------------------------------------------------------------------------- products

@@ -1,4 +1,4 @@
-"""3D, adaptive and fractional pooling, and gradients of pooling."""
+"""Average, 3D, adaptive and fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -35,35 +35,43 @@ def max_pool3d(
     return found.reshape(shape), (layers * (height * width) + of_pixels).reshape(shape)
 
 
-def avg_pool3d(
+def avg_pool(
+    rank: int,
     x: Tensor,
     kernel: Sequence[int],
     stride: Sequence[int] = (),
     padding: Sequence[int] = (0,),
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    divisor_override: int | None = None,
+    divisor: int | None = None,
 ) -> Tensor:
-    """3D average pooling: sums over images, then over their stacks, divided by the sizes."""
-    k, s, p = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding))
-    if not x.is_floating_point() or (ceil_mode and count_include_pad and divisor_override is None):
+    """Average pooling: sums, divided by the numbers of elements of the windows if they differ."""
+    k, s, p = (per_dimension(each, rank) for each in (kernel, stride or kernel, padding))
+    if divisor is None and not ceil_mode and (count_include_pad or not any(p)):
+        divisor = prod(k)
+    if not x.is_floating_point() or (rank == 2 and divisor is not None):
         return NotImplemented
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    total = _sums(wide, k, s, p, ceil_mode)
+    if divisor is not None:
+        return (total / divisor).to(x.dtype)
+    for dim in range(-rank, 0):
+        border = p[dim] if count_include_pad else 0
+        begin = torch.arange(total.shape[dim], device=x.device) * s[dim] - p[dim]
+        end = (begin + k[dim]).clamp(max=x.shape[dim] + border)
+        total = total / (end - begin.clamp(min=-border)).reshape(-1, *[1] * (-1 - dim))
+    return total.to(x.dtype)
 
-    def sums(x: Tensor) -> Tensor:
-        found = aten.avg_pool2d(x.flatten(0, -4), k[1:], s[1:], p[1:], ceil_mode, True, 1)
-        stacks = aten.avg_pool2d(
-            found.flatten(2), [k[0], 1], [s[0], 1], [p[0], 0], ceil_mode, True, 1
-        )
-        return stacks.reshape(*x.shape[:-3], stacks.shape[1], *found.shape[2:])
 
-    total = sums(x.unsqueeze(0))
-    if divisor_override is not None:
-        divisor: Any = divisor_override
-    elif count_include_pad:
-        divisor = k[0] * k[1] * k[2]
-    else:
-        divisor = sums(torch.ones_like(x.unsqueeze(0)))
-    return (total / divisor).squeeze(0)
+def _sums(
+    x: Tensor, k: Sequence[int], s: Sequence[int], p: Sequence[int], ceil_mode: bool
+) -> Tensor:
+    """Return the sums of windows: in 3D over images, then over their stacks."""
+    if len(k) == 2:
+        return aten.avg_pool2d(x, k, s, p, ceil_mode, True, 1)
+    found = aten.avg_pool2d(x.flatten(0, -4), k[1:], s[1:], p[1:], ceil_mode, True, 1)
+    stacks = aten.avg_pool2d(found.flatten(2), [k[0], 1], [s[0], 1], [p[0], 0], ceil_mode, True, 1)
+    return stacks.reshape(*x.shape[:-3], stacks.shape[1], *found.shape[2:])
 
 
 def adaptive_avg_pool(x: Tensor, output_size: Sequence[int]) -> Tensor:
@@ -220,7 +228,8 @@ POOLING: dict[Any, Callable[..., Any]] = {
     aten.adaptive_max_pool3d.default: adaptive_max_pool,
     aten.adaptive_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
     aten.avg_pool2d_backward.default: _of_rank(avg_pool_backward, 2),
-    aten.avg_pool3d.default: avg_pool3d,
+    aten.avg_pool2d.default: _of_rank(avg_pool, 2),
+    aten.avg_pool3d.default: _of_rank(avg_pool, 3),
     aten.avg_pool3d_backward.default: _of_rank(avg_pool_backward, 3),
     aten.fractional_max_pool2d.default: fractional_max_pool,
     aten.fractional_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
