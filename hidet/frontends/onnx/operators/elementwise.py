@@ -18,6 +18,13 @@ def _of_all(function: Callable[[T, T], T]) -> Callable[..., T]:
     return lambda *xs: reduce(function, xs)
 
 
+_BINARY: dict[str, Callable[[T, T], T]] = {
+    # Of integers, rounded towards zero.
+    "Div": lambda x, y: torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc"),
+    "PRelu": lambda x, slope: torch.where(x < 0, x * slope, x),
+    "Pow": lambda x, y: torch.pow(x, y).to(x.dtype),
+}
+rows(_BINARY)
 rows(
     {
         "Abs": torch.abs,
@@ -97,12 +104,6 @@ def clip(x: T, low: T | None = None, high: T | None = None) -> T:
     return x if high is None else torch.minimum(x, high)
 
 
-@row("Div")
-def div(x: T, y: T) -> T:
-    """Return x / y; of integers, rounded towards zero."""
-    return torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc")
-
-
 @row("Dropout")
 def dropout(
     x: T, ratio: Number | None = None, training: Number | None = None, *, seed: int = 0
@@ -142,18 +143,6 @@ def mean(*xs: T) -> T:
 def mod(x: T, y: T, *, fmod: int = 0) -> T:
     """Return the remainder, with the sign of y, or of x with `fmod`."""
     return torch.fmod(x, y) if fmod else torch.remainder(x, y)
-
-
-@row("PRelu")
-def prelu(x: T, slope: T) -> T:
-    """Return x, and x times the slope where it is negative."""
-    return torch.where(x < 0, x * slope, x)
-
-
-@row("Pow")
-def power(x: T, y: T) -> T:
-    """Return x to the power of y, in the type of x."""
-    return torch.pow(x, y).to(x.dtype)
 
 
 @row("Selu")

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, per_dimension, spread
+from hidet.dialects.graph.window import per_dimension
+from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, spread
 
 aten = torch.ops.aten
 
