@@ -153,7 +153,7 @@ class Importer:
         translation = OPERATORS.get(node.target)  # pyright: ignore[reportArgumentType, reportCallIssue]
         if translation is None:
             is_decomposed = node.target in DECOMPOSED
-            reason = "its decomposition does not support these arguments"
+            reason = "it is not decomposed for these arguments"
             raise unsupported(reason if is_decomposed else "it has no translation")
         type_of(first_tensor(node))
         self.result.devices[node] = self._device_of(node)
