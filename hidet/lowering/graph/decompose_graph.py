@@ -404,9 +404,9 @@ DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] =
 class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
-    linear, softmax, the norms, means and variances are decomposed, and scaled_dot_product_attention
-    unless a template computes it in one kernel. matmul and conv2d have no bias and accumulate in
-    f32 for f16 and bf16, followed by a cast, so that ops fused with them use f32. Large operands
+    linear, softmax, layer_norm, rms_norm and batch_norm are decomposed, and attention unless a
+    template computes it in one kernel. matmul and conv2d have no bias and accumulate in f32 for f16
+    and bf16, followed by a cast, so that ops fused with them use f32. Large operands
     with rows that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as
     are images with few channels (padded with zeros) and channels-first inputs. Reductions of a few
     long rows are split in two. Computation on weights alone (filters, scale and shift of a batch
