@@ -15,8 +15,9 @@ from typing import Any
 import torch as _torch
 
 from hidet.absent import missing
-from hidet.frontends.trace.operators import OPERATORS, by_kernel
+from hidet.frontends.trace.operators import OPERATORS
 from hidet.frontends.trace.operators.arithmetic import positive as barrier
+from hidet.frontends.trace.operators.by_kernel import BY_KERNEL
 from hidet.tensor import Shape, Tensor, arange, linspace
 from hidet.tensor import full as _full
 from hidet.tensor import ones as _ones
@@ -41,16 +42,15 @@ def transfer(x: Tensor, dst_device: object) -> Tensor:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     """Return an operator."""
-    if name in OPERATORS:
-        return OPERATORS[name]
-    if name in by_kernel.__all__:
-        return getattr(by_kernel, name)
-    raise missing(__name__, name)
+    found = OPERATORS.get(name) or BY_KERNEL.get(name)
+    if found is None:
+        raise missing(__name__, name)
+    return found
 
 
 def __dir__() -> list[str]:
     """Return the names of the operators."""
-    return sorted({*globals(), *OPERATORS, *by_kernel.__all__})
+    return sorted({*globals(), *OPERATORS, *BY_KERNEL})
 
 
 __all__ = ["arange", "barrier", "full", "linspace", "transfer", "tri"]

@@ -28,7 +28,6 @@ from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import Spec
-from hidet.frontends.torch.storage import View as StorageView
 from hidet.frontends.trace.built import BuiltGraph
 from hidet.frontends.trace.flow_graph import FlowGraph
 from hidet.frontends.trace.fused import read
@@ -207,8 +206,7 @@ class LoadedGraph(FlowGraph):
         count = len(self.content.inputs) + len(self.content.weights)
         known = output.origin >= 0 and (output.kind == "result" or output.origin < count)
         self._check(known and len(output.views) <= 1, f"an output that is {output}")
-        views = [StorageView(v.shape, v.strides, v.offset) for v in output.views]
-        return Returned(output.kind, output.origin, views[0] if views else None)
+        return Returned(output.kind, output.origin, next(iter(output.views), None))
 
 
 def load_graph(file: str | PathLike[str], *, trusted: bool = False) -> LoadedGraph:

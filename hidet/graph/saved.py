@@ -22,10 +22,9 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.direct import DirectCall
 from hidet.frontends.torch.imported import ImportedGraph, Returned
 from hidet.frontends.torch.program import output_of, read
-from hidet.frontends.torch.storage import Spec
+from hidet.frontends.torch.storage import Spec, View
 from hidet.frontends.trace.built import BuiltGraph
 from hidet.frontends.trace.flow_graph import FlowGraph
-from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.container import write
 from hidet.runtime.plan import Plan
 from hidet.runtime.specs import DtypeName
@@ -58,15 +57,6 @@ class Input:
 
     origin: int
     span: int
-
-
-@dataclass(frozen=True)
-class View:
-    """The view that an output is; see `hidet.frontends.torch.storage.View`."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
 
 
 @dataclass(frozen=True)
@@ -131,8 +121,7 @@ class _Writer:
             )
         if returned.dtype is not None:
             raise HidetError(f"a graph that gives elements of {returned.dtype} cannot be saved")
-        view = returned.view
-        views = () if view is None else (View(view.shape, view.strides, view.offset),)
+        views = () if returned.view is None else (returned.view,)
         if returned.kind == "result" or returned.origin in self.numbers:
             is_result = returned.kind == "result"
             origin = returned.origin if is_result else self.numbers[returned.origin]
@@ -214,7 +203,7 @@ def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool)
     else:
         arguments = [*graph.weights, *graph.wanted]
     compiled = graph.program.runnable
-    if not isinstance(compiled, CompiledGraph):
+    if compiled is None:
         raise HidetError("a graph without a program cannot be saved")
     writer = _Writer(graph.program.interface, arguments)
     writer.write(path, compiled.text, compiled.plan if binaries else None)

@@ -92,10 +92,6 @@ def _fast(op: FastOp, values: Array) -> Array:
     return _FAST[FastFunction(op.kind.data)](values).astype(np.float32)
 
 
-def _rsqrt(values: Array) -> Array:
-    return np.reciprocal(np.sqrt(values))
-
-
 def _float_comparison(op: arith.CmpfOp, lhs: Array, rhs: Array) -> Array:
     predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
     if predicate in ("false", "true"):
@@ -285,14 +281,13 @@ _PLAIN: dict[type[Operation], Meaning] = {
 }
 
 _FAST: dict[FastFunction, Meaning] = {
-    FastFunction.EXP2: np.exp2,
-    FastFunction.LOG2: np.log2,
-    FastFunction.SIN: np.sin,
-    FastFunction.COS: np.cos,
-    FastFunction.TANH: np.tanh,
     FastFunction.RCP: np.reciprocal,
-    FastFunction.RSQRT: _rsqrt,
-    FastFunction.SQRT: np.sqrt,
+    FastFunction.RSQRT: _inverse_root,
+    **{
+        kind: getattr(np, kind.name.lower())
+        for kind in FastFunction
+        if hasattr(np, kind.name.lower())
+    },
 }
 
 SCALARS: Mapping[type[Operation], Meaning] = {

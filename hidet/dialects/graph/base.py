@@ -71,7 +71,6 @@ FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
 NUMBER = FloatAttr.constr() | IntegerAttr.constr()
 """The constraint of a tensor element."""
 FALSE = BoolAttr.from_bool(False)
-TRUE = BoolAttr.from_bool(True)
 
 _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 

@@ -146,37 +146,6 @@ class RmsNormOp(TrailingNormOp):
 
 
 @irdl_op_definition
-class GroupNormOp(NormOp):
-    """(x - mean) / sqrt(variance + eps) over groups of the channels of x [N, C, ...].
-
-    The parameters [C] scale and shift channels.
-    """
-
-    name = "graph.group_norm"
-
-    groups = prop_def(INT)
-
-    def __init__(
-        self,
-        x: Value,
-        groups: int,
-        weight: Value | None = None,
-        bias: Value | None = None,
-        *,
-        eps: float = 1e-5,
-    ) -> None:
-        super().__init__(x, weight_and_bias(self.name, weight, bias), groups=groups, eps=eps)
-
-    def _infer_type(self) -> Tensor:
-        found = self.x_type
-        groups = self.groups.value.data
-        if found.get_num_dims() < 2 or groups < 1 or found.get_shape()[1] % groups:
-            raise self.invalid(f"{groups} groups do not fit the channels of {found}")
-        self.check_parameters([found.get_shape()[1]])
-        return found
-
-
-@irdl_op_definition
 class BatchNormOp(NormOp):
     """(x - mean) / sqrt(var + eps) by channel of x [N, C, ...], scaled and shifted: inference.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, SSAValue
 from xdsl.irdl import irdl_op_definition, prop_def, var_operand_def
 
 from hidet.dialects.graph.base import (
@@ -49,6 +50,13 @@ class ReshapeOp(ReshapedOp):
         if prod(shape_of(self.x)) != prod(shape):
             raise self.invalid(f"{self.x_type} has no room in the shape {list(shape)}")
         return TensorType(self.x_type.element_type, shape)
+
+
+def is_argument(x: SSAValue) -> bool:
+    """Return whether a tensor is an argument of the program, reshaped or not."""
+    while isinstance(x.owner, ReshapeOp):
+        x = x.owner.x
+    return isinstance(x.owner, Block)
 
 
 class ReorderingOp(OneOperandOp, ABC):

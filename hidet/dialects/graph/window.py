@@ -1,4 +1,4 @@
-"""Operators on sliding windows: convolutions over one and two dimensions, and pooling of images."""
+"""Operators on sliding windows of images: convolution and pooling."""
 
 from abc import ABC
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ from hidet.dialects.graph.base import (
     INT,
     INTS,
     TENSOR,
-    TRUE,
     GraphOp,
     OneOperandOp,
     Property,
@@ -87,16 +86,16 @@ def per_dimension(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
     return values * rank if len(values) == 1 else values
 
 
-class ConvolutionOp(GraphOp, ABC):
-    """x [N, C, ...] convolved with filters [O, C / groups, ...], plus the optional bias [O].
+@irdl_op_definition
+class Conv2dOp(GraphOp):
+    """x [N, C, H, W] convolved with filters [O, C / groups, KH, KW], plus the optional bias [O].
 
-    The spatial dimensions are zero-padded on both sides. With groups, C and O are split into parts
-    that are convolved separately. The result may be wider than the operands, such as f32 for f16:
-    it has the accumulator type.
+    Images are zero-padded on both sides. With groups, C and O are split into parts that are
+    convolved separately. The result may be wider than the operands, such as f32 for f16: it has the
+    accumulator type.
     """
 
-    SPATIAL_RANK: ClassVar[int]
-    """The number of spatial dimensions."""
+    name = "graph.conv2d"
 
     x = operand_def(TENSOR)
     weight = operand_def(TENSOR)
@@ -120,15 +119,14 @@ class ConvolutionOp(GraphOp, ABC):
         precision: str = "ieee",
         result_element: Attribute | None = None,
     ) -> None:
-        rank = self.SPATIAL_RANK
         super().__init__(
             x,
             weight,
             bias,
             result=TensorType(result_element or element_type(x), []),
-            stride=per_dimension(stride, rank),
-            padding=per_dimension(padding, rank),
-            dilation=per_dimension(dilation, rank),
+            stride=per_dimension(stride, 2),
+            padding=per_dimension(padding, 2),
+            dilation=per_dimension(dilation, 2),
             groups=groups,
             precision=precision,
         )
@@ -146,9 +144,8 @@ class ConvolutionOp(GraphOp, ABC):
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         x, weight = tensor_type(self.x), tensor_type(self.weight)
-        rank = self.SPATIAL_RANK + 2
-        if x.get_num_dims() != rank or weight.get_num_dims() != rank:
-            raise self.invalid(f"input and weight must have rank {rank}, got {x} and {weight}")
+        if x.get_num_dims() != 4 or weight.get_num_dims() != 4:
+            raise self.invalid(f"input and weight must have rank 4, got {x} and {weight}")
         element = self.result_type.element_type
         self.check_sum_element(x, element)
         self.check_same_element(*map(tensor_type, self.operands))
@@ -159,26 +156,6 @@ class ConvolutionOp(GraphOp, ABC):
         check_bias(self.name, self.weight, self.bias)
         shape = [sizes[0], weights[0], *self.window.count(self.name, sizes[2:])]
         return TensorType(element, shape)
-
-
-@irdl_op_definition
-class Conv2dOp(ConvolutionOp):
-    """A convolution of images [N, C, H, W] with filters [O, C / groups, KH, KW]."""
-
-    name = "graph.conv2d"
-    SPATIAL_RANK: ClassVar = 2
-
-
-@irdl_op_definition
-class Conv1dOp(ConvolutionOp):
-    """A convolution of sequences [N, C, L] with filters [O, C / groups, K]."""
-
-    name = "graph.conv1d"
-    SPATIAL_RANK: ClassVar = 1
-
-    stride = prop_def(INTS, default_value=ints((1,)))
-    padding = prop_def(INTS, default_value=ints((0,)))
-    dilation = prop_def(INTS, default_value=ints((1,)))
 
 
 class PoolOp(OneOperandOp, ABC):
@@ -246,46 +223,16 @@ class MaxPool2dOp(PoolOp):
 
 @irdl_op_definition
 class AvgPool2dOp(PoolOp):
-    """The sum of each window, divided by `divisor`, or by the number of its elements.
+    """The sum of each window, divided by `divisor`, or by the size of the kernel.
 
-    Padding counts as zeros unless `count_include_pad` is false; elements beyond the padding
-    (`ceil_mode`) never count.
+    Padding, and what is beyond it (`ceil_mode`), is 0.
     """
 
     name = "graph.avg_pool2d"
 
-    count_include_pad = prop_def(BoolAttr, default_value=TRUE)
     divisor = opt_prop_def(INT)
 
     def _infer_type(self) -> Tensor:
         if self.divisor is not None and self.divisor.value.data == 0:
             raise self.invalid("the divisor must not be 0")
         return super()._infer_type()
-
-
-@irdl_op_definition
-class AdaptiveAvgPool2dOp(OneOperandOp):
-    """The mean of each of `output_size` parts of images.
-
-    Part i of n of a dimension of size s has the elements floor(i s / n) ... ceil((i + 1) s / n),
-    exclusive: parts overlap if n does not divide s.
-    """
-
-    name = "graph.adaptive_avg_pool2d"
-    ELEMENTS: ClassVar = FLOATS
-
-    output_size = prop_def(INTS)
-
-    def __init__(self, x: Value, output_size: int | Sequence[int]) -> None:
-        super().__init__(x, output_size=per_dimension(output_size, 2))
-
-    def _infer_type(self) -> Tensor:
-        sizes, wanted = shape_of(self.x), self.output_size.get_values()
-        if len(sizes) not in (3, 4) or len(wanted) != 2 or min(wanted) < 1:
-            raise self.invalid(
-                f"needs images [N, C, H, W] or [C, H, W] and two sizes >= 1, got "
-                f"{self.x_type} and {list(wanted)}"
-            )
-        if 0 in sizes[-2:]:
-            raise self.invalid(f"there is no mean of no elements of {self.x_type}")
-        return TensorType(self.x_type.element_type, [*sizes[:-2], *wanted])

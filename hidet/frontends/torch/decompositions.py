@@ -25,10 +25,6 @@ KEPT: dict[Any, str] = {
         "are core operators already"
     ),
     aten._fused_rms_norm: "the graph dialect has it as rms_norm, scheduled as one row kernel",
-    aten.select_scatter: (
-        "becomes a comparison of a range with the index, and a selection over all elements; a "
-        "concatenation writes each part once"
-    ),
     aten.silu: "the graph dialect has it, so that its name stays in programs and kernels",
     aten.all: "becomes a negated any of a negation",
 }

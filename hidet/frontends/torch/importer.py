@@ -23,6 +23,7 @@ from hidet.errors import (
     UnsupportedDtypeError,
     UnsupportedOperatorError,
 )
+from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
@@ -151,7 +152,9 @@ class Importer:
             return self.calls.translate(node, function)
         translation = OPERATORS.get(node.target)  # pyright: ignore[reportArgumentType, reportCallIssue]
         if translation is None:
-            raise unsupported("it has no translation")
+            is_decomposed = node.target in DECOMPOSED
+            reason = "it is not decomposed for these arguments"
+            raise unsupported(reason if is_decomposed else "it has no translation")
         type_of(first_tensor(node))
         self.result.devices[node] = self._device_of(node)
         keywords = {k: v for k, v in node.kwargs.items() if k not in _IGNORED_KEYWORDS}

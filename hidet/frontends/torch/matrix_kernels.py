@@ -1,6 +1,6 @@
 """Script kernels for batches of small matrices: a warp per matrix, or a lane per column.
 
-A function builds the kernel of one shape and type. Matrices are in shared memory, where each lane
+A function defines the kernel of one shape and type. Matrices are in shared memory, where each lane
 owns rows or columns. Results are column-major, as in LAPACK and torch.
 
 References: G. Golub and C. Van Loan, Matrix Computations, 4th edition, 3.1 (substitution), 3.4 (LU
@@ -33,6 +33,18 @@ SWEEPS = 40
 """The maximal number of sweeps. They converge quadratically, in about eight."""
 
 
+def kernel(build: Callable[..., None]) -> Callable[..., CompiledFunction]:
+    """Return a function that compiles the kernel which `build` defines, once per arguments."""
+
+    @cache
+    def compiled(*sizes: Any) -> CompiledFunction:
+        with script_module() as module:
+            build(*sizes)
+        return getattr(module.build(), build.__name__)
+
+    return compiled
+
+
 def pitch(columns: int) -> int:
     """Return the row pitch in shared memory: odd, to avoid bank conflicts along a column."""
     return columns | 1
@@ -63,9 +75,9 @@ def pivot_row(a, k, m, lane):
     return row
 
 
-@cache
-def lu_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
-    """Return `lu_factor(x, lu, pivots, info)`: LU with partial pivoting, a warp per matrix.
+@kernel
+def lu_factor(element: str, batch: int, m: int, n: int) -> None:
+    """Define `lu_factor(x, lu, pivots, info)`: LU with partial pivoting, a warp per matrix.
 
     x [batch, m, n]; lu [batch, n, m] is column-major; pivots [batch, min(m, n)], 1-based, are the
     rows that each row was exchanged with; info [batch] is the 1-based index of the first pivot that
@@ -73,118 +85,106 @@ def lu_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
     """
     kind, least = TYPES[element], min(m, n)
 
-    with script_module() as module:
-
-        @script
-        def lu_factor(
-            x: kind[batch, m, n],
-            lu: kind[batch, n, m],
-            pivots: i32[batch, least],
-            info: i32[batch],
-        ):
-            attrs.cuda.grid_dim = batch
-            attrs.cuda.block_dim = LANES
-            lane, b = threadIdx.x, blockIdx.x
-            a = shared_tensor(element, [m, pitch(n)])
-            for p in range(lane, m * n, LANES):
-                a[p // n, p % n] = x[b, p // n, p % n]
-            first_zero = i32(0)
-            syncthreads()
-            for k in range(least):
-                row = pivot_row(a, k, m, lane)
-                if lane == 0:
-                    pivots[b, k] = row + 1
-                for j in range(lane, n, LANES):
-                    kept = a[k, j]
-                    a[k, j] = a[row, j]
-                    a[row, j] = kept
-                syncthreads()
-                pivot = a[k, k]
-                if pivot == 0.0:
-                    first_zero = i32(k) + 1 if first_zero == 0 else first_zero
-                else:
-                    for i in range(k + 1 + lane, m, LANES):
-                        factor = a[i, k] / pivot
-                        a[i, k] = factor
-                        for j in range(k + 1, n):
-                            a[i, j] -= factor * a[k, j]
-                syncthreads()
-            for p in range(lane, m * n, LANES):
-                lu[b, p // m, p % m] = a[p % m, p // m]
+    @script
+    def lu_factor(
+        x: kind[batch, m, n],
+        lu: kind[batch, n, m],
+        pivots: i32[batch, least],
+        info: i32[batch],
+    ):
+        attrs.cuda.grid_dim = batch
+        attrs.cuda.block_dim = LANES
+        lane, b = threadIdx.x, blockIdx.x
+        a = shared_tensor(element, [m, pitch(n)])
+        for p in range(lane, m * n, LANES):
+            a[p // n, p % n] = x[b, p // n, p % n]
+        first_zero = i32(0)
+        syncthreads()
+        for k in range(least):
+            row = pivot_row(a, k, m, lane)
             if lane == 0:
-                info[b] = first_zero
+                pivots[b, k] = row + 1
+            for j in range(lane, n, LANES):
+                kept = a[k, j]
+                a[k, j] = a[row, j]
+                a[row, j] = kept
+            syncthreads()
+            pivot = a[k, k]
+            if pivot == 0.0:
+                first_zero = i32(k) + 1 if first_zero == 0 else first_zero
+            else:
+                for i in range(k + 1 + lane, m, LANES):
+                    factor = a[i, k] / pivot
+                    a[i, k] = factor
+                    for j in range(k + 1, n):
+                        a[i, j] -= factor * a[k, j]
+            syncthreads()
+        for p in range(lane, m * n, LANES):
+            lu[b, p // m, p % m] = a[p % m, p // m]
+        if lane == 0:
+            info[b] = first_zero
 
-    return module.build().lu_factor
 
-
-@cache
-def permutation(element: str, batch: int, m: int, count: int) -> CompiledFunction:
-    """Return `permutation(pivots, order)`: the order of rows after exchanges, a lane per matrix.
+@kernel
+def permutation(element: str, batch: int, m: int, count: int) -> None:
+    """Define `permutation(pivots, order)`: the order of rows after exchanges, a lane per matrix.
 
     pivots [batch, count], 0-based; order [batch, m].
     """
     kind = TYPES[element]
 
-    with script_module() as module:
-
-        @script
-        def permutation(pivots: kind[batch, count], order: kind[batch, m]):
-            attrs.cuda.grid_dim = cdiv(batch, LANES)
-            attrs.cuda.block_dim = LANES
-            b = blockIdx.x * LANES + threadIdx.x
-            if b < batch:
-                for i in range(m):
-                    order[b, i] = i
-                for k in range(count):
-                    kept = order[b, k]
-                    order[b, k] = order[b, pivots[b, k]]
-                    order[b, pivots[b, k]] = kept
-
-    return module.build().permutation
+    @script
+    def permutation(pivots: kind[batch, count], order: kind[batch, m]):
+        attrs.cuda.grid_dim = cdiv(batch, LANES)
+        attrs.cuda.block_dim = LANES
+        b = blockIdx.x * LANES + threadIdx.x
+        if b < batch:
+            for i in range(m):
+                order[b, i] = i
+            for k in range(count):
+                kept = order[b, k]
+                order[b, k] = order[b, pivots[b, k]]
+                order[b, pivots[b, k]] = kept
 
 
-@cache
-def cholesky(element: str, batch: int, n: int) -> CompiledFunction:
-    """Return `cholesky(x, lower, info)`: the factor of symmetric matrices, a warp per matrix.
+@kernel
+def cholesky(element: str, batch: int, n: int) -> None:
+    """Define `cholesky(x, lower, info)`: the factor of symmetric matrices, a warp per matrix.
 
     The lower triangle of x [batch, n, n] is read; lower [batch, n, n] is column-major; info [batch]
     is the 1-based index of the first minor that is not positive, or 0.
     """
     kind = TYPES[element]
 
-    with script_module() as module:
-
-        @script
-        def cholesky(x: kind[batch, n, n], lower: kind[batch, n, n], info: i32[batch]):
-            attrs.cuda.grid_dim = batch
-            attrs.cuda.block_dim = LANES
-            lane, b = threadIdx.x, blockIdx.x
-            a = shared_tensor(element, [n, pitch(n)])
-            for p in range(lane, n * n, LANES):
-                a[p // n, p % n] = x[b, p // n, p % n]
-            failed = i32(0)
+    @script
+    def cholesky(x: kind[batch, n, n], lower: kind[batch, n, n], info: i32[batch]):
+        attrs.cuda.grid_dim = batch
+        attrs.cuda.block_dim = LANES
+        lane, b = threadIdx.x, blockIdx.x
+        a = shared_tensor(element, [n, pitch(n)])
+        for p in range(lane, n * n, LANES):
+            a[p // n, p % n] = x[b, p // n, p % n]
+        failed = i32(0)
+        syncthreads()
+        for k in range(n):
+            pivot = a[k, k]
+            if failed == 0 and not pivot > 0.0:
+                failed = i32(k) + 1
+            root = sqrt(pivot)
             syncthreads()
-            for k in range(n):
-                pivot = a[k, k]
-                if failed == 0 and not pivot > 0.0:
-                    failed = i32(k) + 1
-                root = sqrt(pivot)
-                syncthreads()
-                if failed == 0:
-                    for i in range(k + lane, n, LANES):
-                        a[i, k] = root if i == k else a[i, k] / root
-                syncthreads()
-                if failed == 0:
-                    for i in range(k + 1 + lane, n, LANES):
-                        for j in range(k + 1, i + 1):
-                            a[i, j] -= a[i, k] * a[j, k]
-                syncthreads()
-            for p in range(lane, n * n, LANES):
-                lower[b, p // n, p % n] = a[p % n, p // n] if p % n >= p // n else 0.0
-            if lane == 0:
-                info[b] = failed
-
-    return module.build().cholesky
+            if failed == 0:
+                for i in range(k + lane, n, LANES):
+                    a[i, k] = root if i == k else a[i, k] / root
+            syncthreads()
+            if failed == 0:
+                for i in range(k + 1 + lane, n, LANES):
+                    for j in range(k + 1, i + 1):
+                        a[i, j] -= a[i, k] * a[j, k]
+            syncthreads()
+        for p in range(lane, n * n, LANES):
+            lower[b, p // n, p % n] = a[p % n, p // n] if p % n >= p // n else 0.0
+        if lane == 0:
+            info[b] = failed
 
 
 @script
@@ -207,45 +207,41 @@ def exchange(mine, lane, n, k, pivot):
     mine[row, lane] = kept
 
 
-@cache
+@kernel
 def solve_triangular(
     element: str, batch: int, n: int, columns: int, upper: bool, unit: bool
-) -> CompiledFunction:
-    """Return `solve_triangular(a, b, x)`: the solution of a x = b, a lane per column.
+) -> None:
+    """Define `solve_triangular(a, b, x)`: the solution of a x = b, a lane per column.
 
     a [batch, n, n], of which one triangle is read, without its diagonal if that is `unit`;
     b [batch, n, columns]; x [batch, columns, n] is column-major.
     """
     kind = TYPES[element]
 
-    with script_module() as module:
-
-        @script
-        def solve_triangular(
-            a: kind[batch, n, n], b: kind[batch, n, columns], x: kind[batch, columns, n]
-        ):
-            attrs.cuda.grid_dim = cdiv(columns, LANES), batch
-            attrs.cuda.block_dim = LANES
-            lane, z = threadIdx.x, blockIdx.y
-            column = blockIdx.x * LANES + lane
-            matrix = shared_tensor(element, [n, n])
-            mine = shared_tensor(element, [n, LANES])
-            for p in range(lane, n * n, LANES):
-                matrix[p // n, p % n] = a[z, p // n, p % n]
-            syncthreads()
-            if column < columns:
-                for i in range(n):
-                    mine[i, lane] = b[z, i, column]
-                substitute(matrix, mine, lane, n, upper=upper, unit=unit, transposed=False)
-                for i in range(n):
-                    x[z, column, i] = mine[i, lane]
-
-    return module.build().solve_triangular
+    @script
+    def solve_triangular(
+        a: kind[batch, n, n], b: kind[batch, n, columns], x: kind[batch, columns, n]
+    ):
+        attrs.cuda.grid_dim = cdiv(columns, LANES), batch
+        attrs.cuda.block_dim = LANES
+        lane, z = threadIdx.x, blockIdx.y
+        column = blockIdx.x * LANES + lane
+        matrix = shared_tensor(element, [n, n])
+        mine = shared_tensor(element, [n, LANES])
+        for p in range(lane, n * n, LANES):
+            matrix[p // n, p % n] = a[z, p // n, p % n]
+        syncthreads()
+        if column < columns:
+            for i in range(n):
+                mine[i, lane] = b[z, i, column]
+            substitute(matrix, mine, lane, n, upper=upper, unit=unit, transposed=False)
+            for i in range(n):
+                x[z, column, i] = mine[i, lane]
 
 
-@cache
-def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -> CompiledFunction:
-    """Return `lu_solve(lu, pivots, b, x)`: the solution of a x = b, a lane per column.
+@kernel
+def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -> None:
+    """Define `lu_solve(lu, pivots, b, x)`: the solution of a x = b, a lane per column.
 
     lu [batch, n, n], column-major, and pivots [batch, n] are the results of `lu_factor` for a, or
     if `transposed`, for the transposed a; b [batch, n, columns]; x [batch, columns, n] is
@@ -253,135 +249,121 @@ def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -
     """
     kind = TYPES[element]
 
-    with script_module() as module:
-
-        @script
-        def lu_solve(
-            lu: kind[batch, n, n],
-            pivots: i32[batch, n],
-            b: kind[batch, n, columns],
-            x: kind[batch, columns, n],
-        ):
-            attrs.cuda.grid_dim = cdiv(columns, LANES), batch
-            attrs.cuda.block_dim = LANES
-            lane, z = threadIdx.x, blockIdx.y
-            column = blockIdx.x * LANES + lane
-            matrix = shared_tensor(element, [n, n])
-            mine = shared_tensor(element, [n, LANES])
-            for p in range(lane, n * n, LANES):
-                matrix[p % n, p // n] = lu[z, p // n, p % n]
-            syncthreads()
-            if column < columns:
-                for i in range(n):
-                    mine[i, lane] = b[z, i, column]
-                if transposed:
-                    substitute(matrix, mine, lane, n, upper=False, unit=False, transposed=True)
-                    substitute(matrix, mine, lane, n, upper=True, unit=True, transposed=True)
-                    for step in range(n):
-                        exchange(mine, lane, n, n - 1 - step, pivots[z, n - 1 - step])
-                else:
-                    for k in range(n):
-                        exchange(mine, lane, n, k, pivots[z, k])
-                    substitute(matrix, mine, lane, n, upper=False, unit=True, transposed=False)
-                    substitute(matrix, mine, lane, n, upper=True, unit=False, transposed=False)
-                for i in range(n):
-                    x[z, column, i] = mine[i, lane]
-
-    return module.build().lu_solve
+    @script
+    def lu_solve(
+        lu: kind[batch, n, n],
+        pivots: i32[batch, n],
+        b: kind[batch, n, columns],
+        x: kind[batch, columns, n],
+    ):
+        attrs.cuda.grid_dim = cdiv(columns, LANES), batch
+        attrs.cuda.block_dim = LANES
+        lane, z = threadIdx.x, blockIdx.y
+        column = blockIdx.x * LANES + lane
+        matrix = shared_tensor(element, [n, n])
+        mine = shared_tensor(element, [n, LANES])
+        for p in range(lane, n * n, LANES):
+            matrix[p % n, p // n] = lu[z, p // n, p % n]
+        syncthreads()
+        if column < columns:
+            for i in range(n):
+                mine[i, lane] = b[z, i, column]
+            if transposed:
+                substitute(matrix, mine, lane, n, upper=False, unit=False, transposed=True)
+                substitute(matrix, mine, lane, n, upper=True, unit=True, transposed=True)
+                for step in range(n):
+                    exchange(mine, lane, n, n - 1 - step, pivots[z, n - 1 - step])
+            else:
+                for k in range(n):
+                    exchange(mine, lane, n, k, pivots[z, k])
+                substitute(matrix, mine, lane, n, upper=False, unit=True, transposed=False)
+                substitute(matrix, mine, lane, n, upper=True, unit=False, transposed=False)
+            for i in range(n):
+                x[z, column, i] = mine[i, lane]
 
 
-@cache
-def qr_factor(element: str, batch: int, m: int, n: int) -> CompiledFunction:
-    """Return `qr_factor(x, qr, tau)`: the QR factorization, a warp per matrix.
+@kernel
+def qr_factor(element: str, batch: int, m: int, n: int) -> None:
+    """Define `qr_factor(x, qr, tau)`: the QR factorization, a warp per matrix.
 
     x [batch, m, n]; qr [batch, n, m], column-major, has R and below it the reflections, whose first
     elements are 1; tau [batch, min(m, n)] has their factors. See `geqrf` of LAPACK.
     """
     kind, least = TYPES[element], min(m, n)
 
-    with script_module() as module:
-
-        @script
-        def qr_factor(x: kind[batch, m, n], qr: kind[batch, n, m], tau: kind[batch, least]):
-            attrs.cuda.grid_dim = batch
-            attrs.cuda.block_dim = LANES
-            lane, b = threadIdx.x, blockIdx.x
-            a = shared_tensor(element, [m, pitch(n)])
-            for p in range(lane, m * n, LANES):
-                a[p // n, p % n] = x[b, p // n, p % n]
+    @script
+    def qr_factor(x: kind[batch, m, n], qr: kind[batch, n, m], tau: kind[batch, least]):
+        attrs.cuda.grid_dim = batch
+        attrs.cuda.block_dim = LANES
+        lane, b = threadIdx.x, blockIdx.x
+        a = shared_tensor(element, [m, pitch(n)])
+        for p in range(lane, m * n, LANES):
+            a[p // n, p % n] = x[b, p // n, p % n]
+        syncthreads()
+        for k in range(least):
+            below = f64(0.0)
+            for i in range(k + 1 + lane, m, LANES):
+                below += f64(a[i, k]) * f64(a[i, k])
+            below = over_lanes(below, lambda one, other: one + other)
+            first = f64(a[k, k])
+            length = sqrt(first * first + below)
+            diagonal = first if below == 0.0 else (-length if first >= 0.0 else length)
+            factor = f64(0.0) if below == 0.0 else (diagonal - first) / diagonal
             syncthreads()
-            for k in range(least):
-                below = f64(0.0)
-                for i in range(k + 1 + lane, m, LANES):
-                    below += f64(a[i, k]) * f64(a[i, k])
-                below = over_lanes(below, lambda one, other: one + other)
-                first = f64(a[k, k])
-                length = sqrt(first * first + below)
-                diagonal = first if below == 0.0 else (-length if first >= 0.0 else length)
-                factor = f64(0.0) if below == 0.0 else (diagonal - first) / diagonal
-                syncthreads()
-                for i in range(k + 1 + lane, m, LANES):
-                    a[i, k] = a[i, k] if below == 0.0 else f64(a[i, k]) / (first - diagonal)
-                if lane == 0:
-                    a[k, k] = diagonal
-                    tau[b, k] = factor
-                syncthreads()
-                for j in range(k + 1 + lane, n, LANES):
-                    share = f64(a[k, j])
-                    for i in range(k + 1, m):
-                        share += f64(a[i, k]) * f64(a[i, j])
-                    share *= factor
-                    a[k, j] -= share
-                    for i in range(k + 1, m):
-                        a[i, j] -= share * f64(a[i, k])
-                syncthreads()
-            for p in range(lane, m * n, LANES):
-                qr[b, p // m, p % m] = a[p % m, p // m]
-
-    return module.build().qr_factor
+            for i in range(k + 1 + lane, m, LANES):
+                a[i, k] = a[i, k] if below == 0.0 else f64(a[i, k]) / (first - diagonal)
+            if lane == 0:
+                a[k, k] = diagonal
+                tau[b, k] = factor
+            syncthreads()
+            for j in range(k + 1 + lane, n, LANES):
+                share = f64(a[k, j])
+                for i in range(k + 1, m):
+                    share += f64(a[i, k]) * f64(a[i, j])
+                share *= factor
+                a[k, j] -= share
+                for i in range(k + 1, m):
+                    a[i, j] -= share * f64(a[i, k])
+            syncthreads()
+        for p in range(lane, m * n, LANES):
+            qr[b, p // m, p % m] = a[p % m, p // m]
 
 
-@cache
-def reflect(
-    element: str, batch: int, m: int, k: int, columns: int, transposed: bool
-) -> CompiledFunction:
-    """Return `reflect(a, tau, c, out)`: applies reflections to columns, a lane per column.
+@kernel
+def reflect(element: str, batch: int, m: int, k: int, columns: int, transposed: bool) -> None:
+    """Define `reflect(a, tau, c, out)`: applies reflections to columns, a lane per column.
 
     a [batch, m, k] and tau [batch, k] are results of `qr_factor`; c [batch, m, columns]; out
     [batch, columns, m], column-major, is Q c, or Q^T c if `transposed`.
     """
     kind = TYPES[element]
 
-    with script_module() as module:
-
-        @script
-        def reflect(
-            a: kind[batch, m, k],
-            tau: kind[batch, k],
-            c: kind[batch, m, columns],
-            out: kind[batch, columns, m],
-        ):
-            attrs.cuda.grid_dim = cdiv(columns, LANES), batch
-            attrs.cuda.block_dim = LANES
-            lane, z = threadIdx.x, blockIdx.y
-            column = blockIdx.x * LANES + lane
-            mine = shared_tensor("float64", [m, LANES])
-            if column < columns:
-                for i in range(m):
-                    mine[i, lane] = c[z, i, column]
-                for step in range(k):
-                    r = step if transposed else k - 1 - step
-                    share = mine[r, lane]
-                    for i in range(r + 1, m):
-                        share += f64(a[z, i, r]) * mine[i, lane]
-                    share *= f64(tau[z, r])
-                    mine[r, lane] -= share
-                    for i in range(r + 1, m):
-                        mine[i, lane] -= share * f64(a[z, i, r])
-                for i in range(m):
-                    out[z, column, i] = mine[i, lane]
-
-    return module.build().reflect
+    @script
+    def reflect(
+        a: kind[batch, m, k],
+        tau: kind[batch, k],
+        c: kind[batch, m, columns],
+        out: kind[batch, columns, m],
+    ):
+        attrs.cuda.grid_dim = cdiv(columns, LANES), batch
+        attrs.cuda.block_dim = LANES
+        lane, z = threadIdx.x, blockIdx.y
+        column = blockIdx.x * LANES + lane
+        mine = shared_tensor("float64", [m, LANES])
+        if column < columns:
+            for i in range(m):
+                mine[i, lane] = c[z, i, column]
+            for step in range(k):
+                r = step if transposed else k - 1 - step
+                share = mine[r, lane]
+                for i in range(r + 1, m):
+                    share += f64(a[z, i, r]) * mine[i, lane]
+                share *= f64(tau[z, r])
+                mine[r, lane] -= share
+                for i in range(r + 1, m):
+                    mine[i, lane] -= share * f64(a[z, i, r])
+            for i in range(m):
+                out[z, column, i] = mine[i, lane]
 
 
 @script
@@ -406,9 +388,9 @@ def rotate_columns(a, p, q, cosine, sine, rows, lane):
         a[i, q] = sine * one + cosine * other
 
 
-@cache
-def singular(element: str, batch: int, m: int, n: int) -> CompiledFunction:
-    """Return `singular(x, left, right)`: the one-sided Jacobi SVD, a warp per matrix.
+@kernel
+def singular(element: str, batch: int, m: int, n: int) -> None:
+    """Define `singular(x, left, right)`: the one-sided Jacobi SVD, a warp per matrix.
 
     x [batch, m, n]; left [batch, n, m], column-major, is x times right [batch, n, n], column-major,
     which is orthogonal. The norms of the columns of left, which are unordered, are the singular
@@ -416,52 +398,48 @@ def singular(element: str, batch: int, m: int, n: int) -> CompiledFunction:
     """
     kind = TYPES[element]
 
-    with script_module() as module:
-
-        @script
-        def singular(x: kind[batch, m, n], left: kind[batch, n, m], right: kind[batch, n, n]):
-            attrs.cuda.grid_dim = batch
-            attrs.cuda.block_dim = LANES
-            lane, b = threadIdx.x, blockIdx.x
-            a = shared_tensor("float64", [m, pitch(n)])
-            v = shared_tensor("float64", [n, pitch(n)])
-            for t in range(lane, m * n, LANES):
-                a[t // n, t % n] = x[b, t // n, t % n]
-            for t in range(lane, n * n, LANES):
-                v[t // n, t % n] = 1.0 if t // n == t % n else 0.0
-            syncthreads()
-            rotated = 1
-            sweep = 0
-            while rotated > 0 and sweep < SWEEPS:
-                rotated = 0
-                sweep += 1
-                for p in range(n - 1):
-                    for q in range(p + 1, n):
-                        alpha, beta, gamma = f64(0.0), f64(0.0), f64(0.0)
-                        for i in range(lane, m, LANES):
-                            alpha += a[i, p] * a[i, p]
-                            beta += a[i, q] * a[i, q]
-                            gamma += a[i, p] * a[i, q]
-                        alpha = over_lanes(alpha, lambda one, other: one + other)
-                        beta = over_lanes(beta, lambda one, other: one + other)
-                        gamma = over_lanes(gamma, lambda one, other: one + other)
-                        if abs(gamma) > 1e-15 * sqrt(alpha) * sqrt(beta) + 1e-300:
-                            rotated += 1
-                            c, s = rotation(alpha, beta, gamma)
-                            rotate_columns(a, p, q, c, s, m, lane)
-                            rotate_columns(v, p, q, c, s, n, lane)
-            syncthreads()
-            for t in range(lane, m * n, LANES):
-                left[b, t // m, t % m] = a[t % m, t // m]
-            for t in range(lane, n * n, LANES):
-                right[b, t // n, t % n] = v[t % n, t // n]
-
-    return module.build().singular
+    @script
+    def singular(x: kind[batch, m, n], left: kind[batch, n, m], right: kind[batch, n, n]):
+        attrs.cuda.grid_dim = batch
+        attrs.cuda.block_dim = LANES
+        lane, b = threadIdx.x, blockIdx.x
+        a = shared_tensor("float64", [m, pitch(n)])
+        v = shared_tensor("float64", [n, pitch(n)])
+        for t in range(lane, m * n, LANES):
+            a[t // n, t % n] = x[b, t // n, t % n]
+        for t in range(lane, n * n, LANES):
+            v[t // n, t % n] = 1.0 if t // n == t % n else 0.0
+        syncthreads()
+        rotated = 1
+        sweep = 0
+        while rotated > 0 and sweep < SWEEPS:
+            rotated = 0
+            sweep += 1
+            for p in range(n - 1):
+                for q in range(p + 1, n):
+                    alpha, beta, gamma = f64(0.0), f64(0.0), f64(0.0)
+                    for i in range(lane, m, LANES):
+                        alpha += a[i, p] * a[i, p]
+                        beta += a[i, q] * a[i, q]
+                        gamma += a[i, p] * a[i, q]
+                    alpha = over_lanes(alpha, lambda one, other: one + other)
+                    beta = over_lanes(beta, lambda one, other: one + other)
+                    gamma = over_lanes(gamma, lambda one, other: one + other)
+                    if abs(gamma) > 1e-15 * sqrt(alpha) * sqrt(beta) + 1e-300:
+                        rotated += 1
+                        c, s = rotation(alpha, beta, gamma)
+                        rotate_columns(a, p, q, c, s, m, lane)
+                        rotate_columns(v, p, q, c, s, n, lane)
+        syncthreads()
+        for t in range(lane, m * n, LANES):
+            left[b, t // m, t % m] = a[t % m, t // m]
+        for t in range(lane, n * n, LANES):
+            right[b, t // n, t % n] = v[t % n, t // n]
 
 
-@cache
-def exponential(element: str, batch: int, n: int) -> CompiledFunction:
-    """Return `exponential(x, squarings, out, scratch)`, a block per matrix.
+@kernel
+def exponential(element: str, batch: int, n: int) -> None:
+    """Define `exponential(x, squarings, out, scratch)`, a block per matrix.
 
     x [batch, n, n] has 1-norms of at most 1; out [batch, n, n] is exp(x), by Taylor's series up to
     1 / 18!, squared as often as squarings [batch] says; scratch is like out.
@@ -469,28 +447,24 @@ def exponential(element: str, batch: int, n: int) -> CompiledFunction:
     kind = TYPES[element]
     matrices = kind[batch, n, n]
 
-    with script_module() as module:
-
-        @script
-        def exponential(x: matrices, squarings: i64[batch], out: matrices, scratch: matrices):
-            attrs.cuda.grid_dim = batch
-            attrs.cuda.block_dim = 8 * LANES
-            thread, b = threadIdx.x, blockIdx.x
+    @script
+    def exponential(x: matrices, squarings: i64[batch], out: matrices, scratch: matrices):
+        attrs.cuda.grid_dim = batch
+        attrs.cuda.block_dim = 8 * LANES
+        thread, b = threadIdx.x, blockIdx.x
+        for p in range(thread, n * n, 8 * LANES):
+            out[b, p // n, p % n] = 1.0 if p // n == p % n else 0.0
+        syncthreads()
+        for step in range(18 + squarings[b]):
             for p in range(thread, n * n, 8 * LANES):
-                out[b, p // n, p % n] = 1.0 if p // n == p % n else 0.0
+                i, j = p // n, p % n
+                total = kind(0.0)
+                for k in range(n):
+                    total += (x[b, i, k] if step < 18 else out[b, i, k]) * out[b, k, j]
+                if step < 18:
+                    total = total / kind(18 - step) + (1.0 if i == j else 0.0)
+                scratch[b, i, j] = total
             syncthreads()
-            for step in range(18 + squarings[b]):
-                for p in range(thread, n * n, 8 * LANES):
-                    i, j = p // n, p % n
-                    total = kind(0.0)
-                    for k in range(n):
-                        total += (x[b, i, k] if step < 18 else out[b, i, k]) * out[b, k, j]
-                    if step < 18:
-                        total = total / kind(18 - step) + (1.0 if i == j else 0.0)
-                    scratch[b, i, j] = total
-                syncthreads()
-                for p in range(thread, n * n, 8 * LANES):
-                    out[b, p // n, p % n] = scratch[b, p // n, p % n]
-                syncthreads()
-
-    return module.build().exponential
+            for p in range(thread, n * n, 8 * LANES):
+                out[b, p // n, p % n] = scratch[b, p // n, p % n]
+            syncthreads()

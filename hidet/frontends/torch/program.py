@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import torch
@@ -14,7 +14,6 @@ from hidet.dialects.graph.base import element_type
 from hidet.errors import HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
-from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.times import CompileTimes
 
 if TYPE_CHECKING:
@@ -23,30 +22,6 @@ if TYPE_CHECKING:
 
 Arguments = Sequence[Any]
 """The arguments of an FX graph: tensors, and numbers, which are already constants of the graph."""
-
-
-class Runnable(Protocol):
-    """A compiled program; see `hidet.runtime.CompiledGraph`."""
-
-    report: CompileTimes
-    snapshots: Snapshots
-
-    @property
-    def constant_names(self) -> Sequence[str]:
-        """The names of its constants, in order."""
-        ...
-
-    def run(
-        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
-    ) -> list[torch.Tensor]:
-        """Return the results."""
-        ...
-
-    def profile(
-        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor], *, runs: int
-    ) -> "Profile":
-        """Measure each launch over a number of runs."""
-        ...
 
 
 # By identity, in the order of their creation.
@@ -66,7 +41,7 @@ def compiled_graphs() -> list["CompiledGraph"]:
     return [graph for graph in graphs if graph is not None]
 
 
-def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
+def compile_module(imported: ImportedGraph, settings: Settings) -> "CompiledGraph":
     """Compile an imported graph."""
     from hidet.driver import compile_graph
 
@@ -82,9 +57,7 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> Runnable:
     return compiled
 
 
-_CONTRACTIONS = (
-    graph.MatmulOp | graph.LinearOp | graph.ConvolutionOp | graph.ScaledDotProductAttentionOp
-)
+_CONTRACTIONS = graph.MatmulOp | graph.LinearOp | graph.Conv2dOp | graph.ScaledDotProductAttentionOp
 
 
 def set_precision(module: ModuleOp, settings: Settings) -> None:
@@ -108,7 +81,7 @@ class CompiledProgram:
     """
 
     def __init__(
-        self, imported: ImportedGraph, settings: Settings, runnable: Runnable | None = None
+        self, imported: ImportedGraph, settings: Settings, runnable: "CompiledGraph | None" = None
     ) -> None:
         # Makes torch pass one list. torch copies the attributes of the object, not of the class.
         self._boxed_call = True

@@ -7,7 +7,7 @@ from math import prod, sqrt
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, bf16, f16, f32, i1, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from hidet.arch.chips import Arch
@@ -22,6 +22,8 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
+from hidet.dialects.graph.normalization import TrailingNormOp
+from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
 from hidet.rewriting.locations import LocatedBuilder
@@ -41,6 +43,10 @@ class GraphBuilder(LocatedBuilder):
     def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
         """Return a tensor cast to another element type."""
         return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
+
+    def widened(self, x: SSAValue) -> SSAValue:
+        """Return a tensor cast to its computation type."""
+        return self.cast(x, computation_type(element_type(x)))
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Return a tensor in another shape."""
@@ -149,66 +155,37 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValu
     return b.reshape(b.cast(total, element), op.result_type.get_shape())
 
 
-def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
-    """The convolution is accumulated in f32 for f16 and bf16; the bias is added after it."""
-    element = op.result_type.element_type
-    total = convolution(
-        b, op, op.x, op.weight, *(w.get_values() for w in (op.stride, op.padding, op.dilation))
-    )
-    return b.cast(b.affine(total, None, op.bias), element)
-
-
-def decompose_conv1d(b: GraphBuilder, op: graph.Conv1dOp) -> SSAValue:
-    """A sequence is an image of height 1."""
-    images, channels, length = shape_of(op.x)
-    filters, depth, kernel = shape_of(op.weight)
-    total = convolution(
-        b,
-        op,
-        b.reshape(op.x, [images, channels, 1, length]),
-        b.reshape(op.weight, [filters, depth, 1, kernel]),
-        (1, *op.stride.get_values()),
-        (0, *op.padding.get_values()),
-        (1, *op.dilation.get_values()),
-    )
-    total = b.cast(b.affine(total, None, op.bias), op.result_type.element_type)
-    return b.reshape(total, op.result_type.get_shape())
-
-
 RUN = 4
 """The channels of a vector load, to which channels are padded."""
 
 
-def convolution(
-    b: GraphBuilder,
-    op: graph.ConvolutionOp,
-    x: SSAValue,
-    weight: SSAValue,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-) -> SSAValue:
-    """Build a 2D convolution, with packed filters, and packed images if that pays."""
+def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
+    """A convolution in the accumulator type, then bias and cast.
+
+    Filters are packed, and images if that pays.
+    """
+    x, weight, element = op.x, op.weight, op.result_type.element_type
     groups, precision = op.groups.value.data, op.precision.data
     _, depth, *kernel = shape_of(weight)
     if prod(kernel) > 1:
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
-        if missing or (isinstance(op.x.owner, Block) and groups == 1):
+        if missing or (is_argument(op.x) and groups == 1):
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
-    return b.emit(
+    total = b.emit(
         graph.Conv2dOp(
             x,
             weight,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
+            stride=op.stride.get_values(),
+            padding=op.padding.get_values(),
+            dilation=op.dilation.get_values(),
             groups=groups,
             precision=precision,
-            result_element=sum_type(op.result_type.element_type, op.precision),
+            result_element=sum_type(element, op.precision),
         )
     )
+    return b.cast(b.affine(total, None, op.bias), element)
 
 
 def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:
@@ -281,7 +258,35 @@ def masked_softmax(b: GraphBuilder, scores: SSAValue, mask: SSAValue) -> SSAValu
     return b.emit(graph.WhereOp(hidden, b.scalar(0, element), weights))
 
 
-# ----------------------------------------------------------------------------- norms, pools, powers
+# ----------------------------------------------------------------------------- softmax and norms
+
+
+def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue:
+    """exp(x - maximum), divided by its sum."""
+    axes, x = [op.axis.value.data], b.widened(op.x)
+    largest = b.emit(graph.MaxOp(x, axes, keepdims=True))
+    powers = b.emit(graph.ExpOp(b.emit(graph.SubOp(x, largest))))
+    total = b.emit(graph.SumOp(powers, axes, keepdims=True))
+    return b.cast(b.emit(graph.DivOp(powers, total)), element_type(op.x))
+
+
+def decompose_trailing_norm(b: GraphBuilder, op: TrailingNormOp) -> SSAValue:
+    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps), scaled."""
+    rank = len(shape_of(op.x))
+    axes = range(rank - op.normalized_rank.value.data, rank)
+    x = b.widened(op.x)
+    if isinstance(op, graph.LayerNormOp):
+        x = b.emit(graph.SubOp(x, b.emit(graph.MeanOp(x, axes, keepdims=True))))
+    squares = b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
+    x = b.emit(graph.MulOp(x, inverse_root(b, squares, op.eps.value.data)))
+    for parameter, combine in zip(op.parameters, (graph.MulOp, graph.AddOp), strict=False):
+        x = b.emit(combine(x, b.cast(parameter, element_type(x))))
+    return b.cast(x, element_type(op.x))
+
+
+def inverse_root(b: GraphBuilder, x: SSAValue, eps: float) -> SSAValue:
+    """Return 1 / sqrt(x + eps)."""
+    return b.emit(graph.RsqrtOp(b.emit(graph.AddOp(x, b.scalar(eps, element_type(x))))))
 
 
 def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
@@ -291,12 +296,10 @@ def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
     """
     element = element_type(op.x)
     wide = computation_type(element)
-    mean, variance = b.cast(op.mean, wide), b.cast(op.variance, wide)
-    shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, wide)))
-    scale = b.emit(graph.RsqrtOp(shifted))
+    scale = inverse_root(b, b.cast(op.variance, wide), op.eps.value.data)
     if op.weight is not None:
         scale = b.emit(graph.MulOp(b.cast(op.weight, wide), scale))
-    product = b.emit(graph.MulOp(mean, scale))
+    product = b.emit(graph.MulOp(b.cast(op.mean, wide), scale))
     if op.bias is None:
         shift = b.emit(graph.NegOp(product))
     else:
@@ -304,27 +307,7 @@ def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
     return b.cast(b.affine(b.cast(op.x, wide), scale, shift), element)
 
 
-def decompose_group_norm(b: GraphBuilder, op: graph.GroupNormOp) -> SSAValue:
-    """A layer norm over the groups, then weight and bias per channel."""
-    element, shape = element_type(op.x), shape_of(op.x)
-    rows = (shape[0], op.groups.value.data)
-    x = b.cast(op.x, computation_type(element))
-    x = b.reshape(x, [*rows, prod(shape[1:]) // rows[1]])
-    x = b.reshape(b.emit(graph.LayerNormOp(x, eps=op.eps.value.data)), shape)
-    return b.cast(b.affine(x, op.weight, op.bias), element)
-
-
-def decompose_adaptive_avg_pool2d(
-    b: GraphBuilder, op: graph.AdaptiveAvgPool2dOp
-) -> SSAValue | None:
-    """One part is the mean of the image; equal parts are an average pool."""
-    sizes, parts = shape_of(op.x)[-2:], op.output_size.get_values()
-    if parts == (1, 1):
-        return b.emit(graph.MeanOp(op.x, [-2, -1], keepdims=True))
-    if any(size % part for size, part in zip(sizes, parts, strict=True)):
-        return None
-    kernel = [size // part for size, part in zip(sizes, parts, strict=True)]
-    return b.emit(graph.AvgPool2dOp(op.x, kernel))
+# ----------------------------------------------------------------------------- powers
 
 
 def decompose_pow(b: GraphBuilder, op: BinaryOp, arch: Arch) -> SSAValue | None:
@@ -395,14 +378,18 @@ def largest_divisor(number: int, most: int) -> int:
 
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
-    graph.AdaptiveAvgPool2dOp: decompose_adaptive_avg_pool2d,
     graph.BatchNormOp: decompose_batch_norm,
-    graph.Conv1dOp: decompose_conv1d,
     graph.Conv2dOp: decompose_conv2d,
-    graph.GroupNormOp: decompose_group_norm,
     **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""
+
+SOFTMAX_AND_NORMS: dict[type[Operation], Rule[GraphBuilder]] = {
+    graph.LayerNormOp: decompose_trailing_norm,
+    graph.RmsNormOp: decompose_trailing_norm,
+    graph.SoftmaxOp: decompose_softmax,
+}
+"""Decompositions of operators that `DECOMPOSITIONS` builds too."""
 
 DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] = {
     graph.LinearOp: decompose_linear,
@@ -417,9 +404,9 @@ DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] =
 class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
-    linear, batch_norm, group_norm and conv1d are decomposed, and scaled_dot_product_attention
-    unless a template computes it in one kernel. matmul and conv2d have no bias and accumulate in
-    f32 for f16 and bf16, followed by a cast, so that ops fused with them use f32. Large operands
+    linear, softmax, layer_norm, rms_norm and batch_norm are decomposed, and attention unless a
+    template computes it in one kernel. matmul and conv2d have no bias and accumulate in f32 for f16
+    and bf16, followed by a cast, so that ops fused with them use f32. Large operands
     with rows that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as
     are images with few channels (padded with zeros) and channels-first inputs. Reductions of a few
     long rows are split in two. Computation on weights alone (filters, scale and shift of a batch
@@ -437,3 +424,4 @@ class DecomposeGraphPass(ModulePass):
             kind: partial(rule, arch=arch) for kind, rule in DECOMPOSITIONS_FOR_ARCH.items()
         }
         apply_rules(op, GraphBuilder, DECOMPOSITIONS | for_arch)
+        apply_rules(op, GraphBuilder, SOFTMAX_AND_NORMS)

@@ -23,7 +23,6 @@ from hidet.lowering.graph.compute_rules import (
     checked_integers,
     contraction,
     creation,
-    normalization,
     pooling,
     reduction,
     scalars,
@@ -38,7 +37,6 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
-    **normalization.RULES,
     **pooling.RULES,
     **contraction.RULES,
 }

@@ -3,14 +3,12 @@
 
 // Stride, padding, dilation and groups are printed where they matter.
 
-func.func @convolution(%x : tensor<2x4x9x8xf32>, %w : tensor<6x2x3x3xf32>, %v : tensor<6x4x3x3xf32>, %b : tensor<6xf32>, %s : tensor<2x4x9xf32>, %k : tensor<6x4x3xf32>) {
+func.func @convolution(%x : tensor<2x4x9x8xf32>, %w : tensor<6x2x3x3xf32>, %v : tensor<6x4x3x3xf32>, %b : tensor<6xf32>) {
   %0 = graph.conv2d %x, %v : (tensor<2x4x9x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x7x6xf32>
   %1 = graph.conv2d %x, %w, %b {dilation = array<i64: 1, 2>, groups = 2 : i64, padding = array<i64: 1, 1>, stride = array<i64: 2, 1>} : (tensor<2x4x9x8xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x6x5x6xf32>
-  %2 = graph.conv1d %s, %k {stride = array<i64: 2>} : (tensor<2x4x9xf32>, tensor<6x4x3xf32>) -> tensor<2x6x4xf32>
   func.return
 }
 
 // CHECK-LABEL: func.func @convolution
 // CHECK-NEXT:    %0 = graph.conv2d %x, %v : (tensor<2x4x9x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x7x6xf32>
 // CHECK-NEXT:    %1 = graph.conv2d %x, %w, %b {dilation = array<i64: 1, 2>, groups = 2 : i64, padding = array<i64: 1, 1>, stride = array<i64: 2, 1>} : (tensor<2x4x9x8xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x6x5x6xf32>
-// CHECK-NEXT:    %2 = graph.conv1d %s, %k {stride = array<i64: 2>} : (tensor<2x4x9xf32>, tensor<6x4x3xf32>) -> tensor<2x6x4xf32>

@@ -9,8 +9,7 @@ func.func @normalization(%x : tensor<2x6x4xf32>, %c : tensor<6xf32>, %r : tensor
   %2 = graph.layer_norm %x : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
   %3 = graph.layer_norm %x, %r, %r {eps = 1.000000e-06 : f64} : (tensor<2x6x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x6x4xf32>
   %4 = graph.rms_norm %x, %t {normalized_rank = 2 : i64} : (tensor<2x6x4xf32>, tensor<6x4xf32>) -> tensor<2x6x4xf32>
-  %5 = graph.group_norm %x, %c {groups = 3 : i64} : (tensor<2x6x4xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
-  %6 = graph.batch_norm %x, %c, %c, %c, %c : (tensor<2x6x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
+  %5 = graph.batch_norm %x, %c, %c, %c, %c : (tensor<2x6x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
   func.return
 }
 
@@ -20,5 +19,4 @@ func.func @normalization(%x : tensor<2x6x4xf32>, %c : tensor<6xf32>, %r : tensor
 // CHECK-NEXT:    %2 = graph.layer_norm %x : (tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
 // CHECK-NEXT:    %3 = graph.layer_norm %x, %r, %r {eps = 1.000000e-06 : f64} : (tensor<2x6x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x6x4xf32>
 // CHECK-NEXT:    %4 = graph.rms_norm %x, %t {normalized_rank = 2 : i64} : (tensor<2x6x4xf32>, tensor<6x4xf32>) -> tensor<2x6x4xf32>
-// CHECK-NEXT:    %5 = graph.group_norm %x, %c {groups = 3 : i64} : (tensor<2x6x4xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
-// CHECK-NEXT:    %6 = graph.batch_norm %x, %c, %c, %c, %c : (tensor<2x6x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
+// CHECK-NEXT:    %5 = graph.batch_norm %x, %c, %c, %c, %c : (tensor<2x6x4xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>

@@ -112,25 +112,6 @@ func.func @conv2d(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>, %b : tenso
 // CHECK-NEXT:    %y = graph.add %[[V6]], %[[V7]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
 // CHECK-NEXT:    func.return %y : tensor<1x4x6x6xf32>
 
-// A sequence is an image of height 1.
-func.func @conv1d(%x : tensor<1x3x8xf32>, %w : tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
-  %y = graph.conv1d %x, %w {padding = array<i64: 1>, stride = array<i64: 2>} : (tensor<1x3x8xf32>, tensor<4x3x3xf32>) -> tensor<1x4x4xf32>
-  func.return %y : tensor<1x4x4xf32>
-}
-
-// CHECK-LABEL: func.func @conv1d(%x: tensor<1x3x8xf32>, %w: tensor<4x3x3xf32>) -> tensor<1x4x4xf32> {
-// CHECK-NEXT:    %[[V0:\w+]] = graph.reshape %x : (tensor<1x3x8xf32>) -> tensor<1x3x1x8xf32>
-// CHECK-NEXT:    %[[V1:\w+]] = graph.reshape %w : (tensor<4x3x3xf32>) -> tensor<4x3x1x3xf32>
-// CHECK-NEXT:    %[[V2:\w+]] = graph.pad %[[V0]] {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<1x3x1x8xf32>) -> tensor<1x4x1x8xf32>
-// CHECK-NEXT:    %[[V3:\w+]] = graph.pad %[[V1]] {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<4x3x1x3xf32>) -> tensor<4x4x1x3xf32>
-// CHECK-NEXT:    %[[V4:\w+]] = graph.pack %[[V2]] {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x4x1x8xf32>) -> tensor<1x1x8x4xf32>
-// CHECK-NEXT:    %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x1x8x4xf32>) -> tensor<1x4x1x8xf32>
-// CHECK-NEXT:    %[[V6:\w+]] = graph.pack %[[V3]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<4x4x1x3xf32>) -> tensor<1x3x4x4xf32>
-// CHECK-NEXT:    %[[V7:\w+]] = graph.permute %[[V6]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<1x3x4x4xf32>) -> tensor<4x4x1x3xf32>
-// CHECK-NEXT:    %[[V8:\w+]] = graph.conv2d %[[V5]], %[[V7]] {stride = array<i64: 1, 2>, padding = array<i64: 0, 1>} : (tensor<1x4x1x8xf32>, tensor<4x4x1x3xf32>) -> tensor<1x4x1x4xf32>
-// CHECK-NEXT:    %y = graph.reshape %[[V8]] : (tensor<1x4x1x4xf32>) -> tensor<1x4x4xf32>
-// CHECK-NEXT:    func.return %y : tensor<1x4x4xf32>
-
 // Attention falls into products around a softmax.
 func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
   %y = graph.scaled_dot_product_attention %q, %q, %q {causal = true} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
@@ -147,8 +128,12 @@ func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
 // CHECK-NEXT:    %[[V6:\d+]] = graph.le %[[V4]], %[[V5]] : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
 // CHECK-NEXT:    %[[V7:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
 // CHECK-NEXT:    %[[V8:\d+]] = graph.where %[[V6]], %[[V3]], %[[V7]] : (tensor<4x4xi1>, tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
-// CHECK-NEXT:    %[[V9:\d+]] = graph.softmax %[[V8]] {axis = 2 : i64} : tensor<2x4x4xf32>
-// CHECK-NEXT:    %y = graph.matmul %[[V9]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+// CHECK-NEXT:    %[[V9:\d+]] = graph.max %[[V8]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
+// CHECK-NEXT:    %[[V10:\d+]] = graph.sub %[[V8]], %[[V9]] : (tensor<2x4x4xf32>, tensor<2x4x1xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V11:\d+]] = graph.exp %[[V10]] : tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V12:\d+]] = graph.sum %[[V11]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
+// CHECK-NEXT:    %[[V13:\d+]] = graph.div %[[V11]], %[[V12]] : (tensor<2x4x4xf32>, tensor<2x4x1xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %y = graph.matmul %[[V13]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
 // CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
 
 // One kernel computes that of halves, unless tensor cores may not multiply.
@@ -180,39 +165,49 @@ func.func @masked_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> ten
 // CHECK-NEXT:    %[[V6:\d+]] = graph.max %[[V5]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
 // CHECK-NEXT:    %[[V7:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
 // CHECK-NEXT:    %[[V8:\d+]] = graph.eq %[[V6]], %[[V7]] : (tensor<2x4x1xf32>, tensor<f32>) -> tensor<2x4x1xi1>
-// CHECK-NEXT:    %[[V9:\d+]] = graph.softmax %[[V5]] {axis = 2 : i64} : tensor<2x4x4xf32>
-// CHECK-NEXT:    %[[V10:\d+]] = graph.fill 0.000000e+00 : f32 : tensor<f32>
-// CHECK-NEXT:    %[[V11:\d+]] = graph.where %[[V8]], %[[V10]], %[[V9]] : (tensor<2x4x1xi1>, tensor<f32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
-// CHECK-NEXT:    %y = graph.matmul %[[V11]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
+// CHECK-NEXT:    %[[V9:\d+]] = graph.max %[[V5]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
+// CHECK-NEXT:    %[[V10:\d+]] = graph.sub %[[V5]], %[[V9]] : (tensor<2x4x4xf32>, tensor<2x4x1xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V11:\d+]] = graph.exp %[[V10]] : tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V12:\d+]] = graph.sum %[[V11]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
+// CHECK-NEXT:    %[[V13:\d+]] = graph.div %[[V11]], %[[V12]] : (tensor<2x4x4xf32>, tensor<2x4x1xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[V14:\d+]] = graph.fill 0.000000e+00 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V15:\d+]] = graph.where %[[V8]], %[[V14]], %[[V13]] : (tensor<2x4x1xi1>, tensor<f32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %y = graph.matmul %[[V15]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
 // CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
 
-// A group norm is a layer norm over groups.
-func.func @group_norm(%x : tensor<2x6x4xf32>, %w : tensor<6xf32>) -> tensor<2x6x4xf32> {
-  %y = graph.group_norm %x, %w {groups = 3 : i64} : (tensor<2x6x4xf32>, tensor<6xf32>) -> tensor<2x6x4xf32>
-  func.return %y : tensor<2x6x4xf32>
+// A softmax of halves is computed in f32.
+func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {
+  %y = graph.softmax %x {axis = 1 : i64} : tensor<4x64xf16>
+  func.return %y : tensor<4x64xf16>
 }
 
-// CHECK-LABEL: func.func @group_norm(%x: tensor<2x6x4xf32>, %w: tensor<6xf32>) -> tensor<2x6x4xf32> {
-// CHECK-NEXT:    %[[V0:\d+]] = graph.reshape %x : (tensor<2x6x4xf32>) -> tensor<2x3x8xf32>
-// CHECK-NEXT:    %[[V1:\d+]] = graph.layer_norm %[[V0]] : (tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
-// CHECK-NEXT:    %[[V2:\d+]] = graph.reshape %[[V1]] : (tensor<2x3x8xf32>) -> tensor<2x6x4xf32>
-// CHECK-NEXT:    %[[V3:\d+]] = graph.reshape %w : (tensor<6xf32>) -> tensor<6x1xf32>
-// CHECK-NEXT:    %y = graph.mul %[[V2]], %[[V3]] : (tensor<2x6x4xf32>, tensor<6x1xf32>) -> tensor<2x6x4xf32>
-// CHECK-NEXT:    func.return %y : tensor<2x6x4xf32>
+// CHECK-LABEL: func.func @softmax(%x: tensor<4x64xf16>) -> tensor<4x64xf16> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.cast %x : (tensor<4x64xf16>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.max %[[V0]] {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.sub %[[V0]], %[[V1]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.exp %[[V2]] : tensor<4x64xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.sum %[[V3]] {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.div %[[V3]], %[[V4]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %y = graph.cast %[[V5]] : (tensor<4x64xf32>) -> tensor<4x64xf16>
+// CHECK-NEXT:    func.return %y : tensor<4x64xf16>
 
-// One part is a mean, equal parts are a pool, others stay.
-func.func @adaptive(%x : tensor<3x8x9xf32>) -> (tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>) {
-  %a = graph.adaptive_avg_pool2d %x {output_size = array<i64: 1, 1>} : (tensor<3x8x9xf32>) -> tensor<3x1x1xf32>
-  %b = graph.adaptive_avg_pool2d %x {output_size = array<i64: 4, 3>} : (tensor<3x8x9xf32>) -> tensor<3x4x3xf32>
-  %c = graph.adaptive_avg_pool2d %x {output_size = array<i64: 3, 3>} : (tensor<3x8x9xf32>) -> tensor<3x3x3xf32>
-  func.return %a, %b, %c : tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>
+// A norm is means and arithmetic.
+func.func @layer_norm(%x : tensor<4x64xf32>, %w : tensor<64xf32>) -> tensor<4x64xf32> {
+  %y = graph.layer_norm %x, %w : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+  func.return %y : tensor<4x64xf32>
 }
 
-// CHECK-LABEL: func.func @adaptive(%x: tensor<3x8x9xf32>) -> (tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>) {
-// CHECK-NEXT:    %a = graph.mean %x {axes = array<i64: 1, 2>, keepdims = true} : (tensor<3x8x9xf32>) -> tensor<3x1x1xf32>
-// CHECK-NEXT:    %b = graph.avg_pool2d %x {kernel = array<i64: 2, 3>, stride = array<i64: 2, 3>} : (tensor<3x8x9xf32>) -> tensor<3x4x3xf32>
-// CHECK-NEXT:    %c = graph.adaptive_avg_pool2d %x {output_size = array<i64: 3, 3>} : (tensor<3x8x9xf32>) -> tensor<3x3x3xf32>
-// CHECK-NEXT:    func.return %a, %b, %c : tensor<3x1x1xf32>, tensor<3x4x3xf32>, tensor<3x3x3xf32>
+// CHECK-LABEL: func.func @layer_norm(%x: tensor<4x64xf32>, %w: tensor<64xf32>) -> tensor<4x64xf32> {
+// CHECK-NEXT:    %[[V0:\d+]] = graph.mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.sub %x, %[[V0]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.mul %[[V1]], %[[V1]] : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.mean %[[V2]] {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.fill 1.000000e-05 : f32 : tensor<f32>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.add %[[V3]], %[[V4]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+// CHECK-NEXT:    %[[V6:\d+]] = graph.rsqrt %[[V5]] : tensor<4x1xf32>
+// CHECK-NEXT:    %[[V7:\d+]] = graph.mul %[[V1]], %[[V6]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %y = graph.mul %[[V7]], %w : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    func.return %y : tensor<4x64xf32>
 
 // Small constant exponents need no logarithm; others stay.
 func.func @pow(%x : tensor<4xf16>, %y : tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {

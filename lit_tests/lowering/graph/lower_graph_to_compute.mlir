@@ -180,85 +180,75 @@ func.func @mean(%x : tensor<4x5x6xf32>) -> tensor<4x1x6xf32> {
 // CHECK-NEXT:    } : tensor<4x1x6xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x1x6xf32>
 
-// Between the grids of softmax everything is f32, without a dimension of size 1.
-func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {
-  %y = graph.softmax %x {axis = 1 : i64} : tensor<4x64xf16>
-  func.return %y : tensor<4x64xf16>
+// Between the grids of a variance everything is f32, without a dimension of size 1.
+func.func @variance(%x : tensor<4x64xf16>) -> tensor<4x1xf16> {
+  %y = graph.var %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf16>) -> tensor<4x1xf16>
+  func.return %y : tensor<4x1xf16>
 }
 
-// CHECK-LABEL: func.func @softmax(%x: tensor<4x64xf16>) -> tensor<4x64xf16> {
+// CHECK-LABEL: func.func @variance(%x: tensor<4x64xf16>) -> tensor<4x1xf16> {
 // CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i) {
-// CHECK-NEXT:      %[[V1:\d+]] = compute.reduce max [64] (%r) {
+// CHECK-NEXT:      %[[V1:\d+]] = compute.reduce add [64] (%r) {
 // CHECK-NEXT:        %[[V2:\d+]] = compute.load %x[%i, %r] : tensor<4x64xf16>
 // CHECK-NEXT:        %[[V3:\d+]] = arith.extf %[[V2]] : f16 to f32
 // CHECK-NEXT:        compute.yield %[[V3]] : f32
 // CHECK-NEXT:      } : f32
-// CHECK-NEXT:      compute.yield %[[V1]] : f32
+// CHECK-NEXT:      %[[V4:\d+]] = arith.constant 1.562500e-02 : f32
+// CHECK-NEXT:      %[[V5:\d+]] = arith.mulf %[[V1]], %[[V4]] : f32
+// CHECK-NEXT:      compute.yield %[[V5]] : f32
 // CHECK-NEXT:    } : tensor<4xf32>
-// CHECK-NEXT:    %[[V4:\d+]] = compute.grid (%i_1, %j) {
-// CHECK-NEXT:      %[[V5:\d+]] = compute.load %x[%i_1, %j] : tensor<4x64xf16>
-// CHECK-NEXT:      %[[V6:\d+]] = arith.extf %[[V5]] : f16 to f32
-// CHECK-NEXT:      %[[V7:\d+]] = compute.load %[[V0]][%i_1] : tensor<4xf32>
-// CHECK-NEXT:      %[[V8:\d+]] = arith.subf %[[V6]], %[[V7]] : f32
-// CHECK-NEXT:      %[[V9:\d+]] = math.exp %[[V8]] : f32
-// CHECK-NEXT:      compute.yield %[[V9]] : f32
-// CHECK-NEXT:    } : tensor<4x64xf32>
-// CHECK-NEXT:    %[[V10:\d+]] = compute.grid (%i_2) {
-// CHECK-NEXT:      %[[V11:\d+]] = compute.reduce add [64] (%r_1) {
-// CHECK-NEXT:        %[[V12:\d+]] = compute.load %[[V4]][%i_2, %r_1] : tensor<4x64xf32>
-// CHECK-NEXT:        compute.yield %[[V12]] : f32
+// CHECK-NEXT:    %y = compute.grid (%i_1, %j) {
+// CHECK-NEXT:      %[[V6:\d+]] = compute.reduce add [64] (%r_1) {
+// CHECK-NEXT:        %[[V7:\d+]] = compute.load %x[%i_1, %r_1] : tensor<4x64xf16>
+// CHECK-NEXT:        %[[V8:\d+]] = arith.extf %[[V7]] : f16 to f32
+// CHECK-NEXT:        %[[V9:\d+]] = compute.load %[[V0]][%i_1] : tensor<4xf32>
+// CHECK-NEXT:        %[[V10:\d+]] = arith.subf %[[V8]], %[[V9]] : f32
+// CHECK-NEXT:        %[[V11:\d+]] = arith.mulf %[[V10]], %[[V10]] : f32
+// CHECK-NEXT:        compute.yield %[[V11]] : f32
 // CHECK-NEXT:      } : f32
-// CHECK-NEXT:      compute.yield %[[V11]] : f32
-// CHECK-NEXT:    } : tensor<4xf32>
-// CHECK-NEXT:    %y = compute.grid (%i_3, %j_1) {
-// CHECK-NEXT:      %[[V13:\d+]] = compute.load %[[V4]][%i_3, %j_1] : tensor<4x64xf32>
-// CHECK-NEXT:      %[[V14:\d+]] = compute.load %[[V10]][%i_3] : tensor<4xf32>
-// CHECK-NEXT:      %[[V15:\d+]] = arith.divf %[[V13]], %[[V14]] : f32
-// CHECK-NEXT:      %[[V16:\d+]] = arith.truncf %[[V15]] : f32 to f16
-// CHECK-NEXT:      compute.yield %[[V16]] : f16
-// CHECK-NEXT:    } : tensor<4x64xf16>
-// CHECK-NEXT:    func.return %y : tensor<4x64xf16>
+// CHECK-NEXT:      %[[V12:\d+]] = arith.constant 0.0158730168 : f32
+// CHECK-NEXT:      %[[V13:\d+]] = arith.mulf %[[V6]], %[[V12]] : f32
+// CHECK-NEXT:      %[[V14:\d+]] = arith.truncf %[[V13]] : f32 to f16
+// CHECK-NEXT:      compute.yield %[[V14]] : f16
+// CHECK-NEXT:    } : tensor<4x1xf16>
+// CHECK-NEXT:    func.return %y : tensor<4x1xf16>
 
-// Statistics of rows are grids of their own.
-func.func @layer_norm(%x : tensor<4x64xf32>, %w : tensor<64xf32>) -> tensor<4x64xf32> {
-  %y = graph.layer_norm %x, %w : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+// The logarithms of rows are a grid of their own.
+func.func @log_softmax(%x : tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %y = graph.log_softmax %x {axis = 1 : i64} : tensor<4x64xf32>
   func.return %y : tensor<4x64xf32>
 }
 
-// CHECK-LABEL: func.func @layer_norm(%x: tensor<4x64xf32>, %w: tensor<64xf32>) -> tensor<4x64xf32> {
+// CHECK-LABEL: func.func @log_softmax(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
 // CHECK-NEXT:    %[[V0:\d+]] = compute.grid (%i) {
-// CHECK-NEXT:      %[[V1:\d+]] = compute.reduce add [64] (%r) {
+// CHECK-NEXT:      %[[V1:\d+]] = compute.reduce max [64] (%r) {
 // CHECK-NEXT:        %[[V2:\d+]] = compute.load %x[%i, %r] : tensor<4x64xf32>
 // CHECK-NEXT:        compute.yield %[[V2]] : f32
 // CHECK-NEXT:      } : f32
-// CHECK-NEXT:      %[[V3:\d+]] = arith.constant 1.562500e-02 : f32
-// CHECK-NEXT:      %[[V4:\d+]] = arith.mulf %[[V1]], %[[V3]] : f32
+// CHECK-NEXT:      compute.yield %[[V1]] : f32
+// CHECK-NEXT:    } : tensor<4xf32>
+// CHECK-NEXT:    %[[V3:\d+]] = compute.grid (%i_1) {
+// CHECK-NEXT:      %[[V4:\d+]] = compute.reduce add [64] (%r_1) {
+// CHECK-NEXT:        %[[V5:\d+]] = compute.load %x[%i_1, %r_1] : tensor<4x64xf32>
+// CHECK-NEXT:        %[[V6:\d+]] = compute.load %[[V0]][%i_1] : tensor<4xf32>
+// CHECK-NEXT:        %[[V7:\d+]] = arith.subf %[[V5]], %[[V6]] : f32
+// CHECK-NEXT:        %[[V8:\d+]] = math.exp %[[V7]] : f32
+// CHECK-NEXT:        compute.yield %[[V8]] : f32
+// CHECK-NEXT:      } : f32
 // CHECK-NEXT:      compute.yield %[[V4]] : f32
 // CHECK-NEXT:    } : tensor<4xf32>
-// CHECK-NEXT:    %[[V5:\d+]] = compute.grid (%i_1) {
-// CHECK-NEXT:      %[[V6:\d+]] = compute.reduce add [64] (%r_1) {
-// CHECK-NEXT:        %[[V7:\d+]] = compute.load %x[%i_1, %r_1] : tensor<4x64xf32>
-// CHECK-NEXT:        %[[V8:\d+]] = compute.load %[[V0]][%i_1] : tensor<4xf32>
-// CHECK-NEXT:        %[[V9:\d+]] = arith.subf %[[V7]], %[[V8]] : f32
-// CHECK-NEXT:        %[[V10:\d+]] = arith.mulf %[[V9]], %[[V9]] : f32
-// CHECK-NEXT:        compute.yield %[[V10]] : f32
-// CHECK-NEXT:      } : f32
-// CHECK-NEXT:      %[[V11:\d+]] = arith.constant 1.562500e-02 : f32
-// CHECK-NEXT:      %[[V12:\d+]] = arith.mulf %[[V6]], %[[V11]] : f32
-// CHECK-NEXT:      %[[V13:\d+]] = arith.constant 1.000000e-05 : f32
-// CHECK-NEXT:      %[[V14:\d+]] = arith.addf %[[V12]], %[[V13]] : f32
-// CHECK-NEXT:      %[[V15:\d+]] = math.rsqrt %[[V14]] : f32
-// CHECK-NEXT:      compute.yield %[[V15]] : f32
+// CHECK-NEXT:    %[[V9:\d+]] = compute.grid (%i_2) {
+// CHECK-NEXT:      %[[V10:\d+]] = compute.load %[[V3]][%i_2] : tensor<4xf32>
+// CHECK-NEXT:      %[[V11:\d+]] = math.log %[[V10]] : f32
+// CHECK-NEXT:      compute.yield %[[V11]] : f32
 // CHECK-NEXT:    } : tensor<4xf32>
-// CHECK-NEXT:    %y = compute.grid (%i_2, %j) {
-// CHECK-NEXT:      %[[V16:\d+]] = compute.load %x[%i_2, %j] : tensor<4x64xf32>
-// CHECK-NEXT:      %[[V17:\d+]] = compute.load %[[V0]][%i_2] : tensor<4xf32>
-// CHECK-NEXT:      %[[V18:\d+]] = arith.subf %[[V16]], %[[V17]] : f32
-// CHECK-NEXT:      %[[V19:\d+]] = compute.load %[[V5]][%i_2] : tensor<4xf32>
-// CHECK-NEXT:      %[[V20:\d+]] = arith.mulf %[[V18]], %[[V19]] : f32
-// CHECK-NEXT:      %[[V21:\d+]] = compute.load %w[%j] : tensor<64xf32>
-// CHECK-NEXT:      %[[V22:\d+]] = arith.mulf %[[V20]], %[[V21]] : f32
-// CHECK-NEXT:      compute.yield %[[V22]] : f32
+// CHECK-NEXT:    %y = compute.grid (%i_3, %j) {
+// CHECK-NEXT:      %[[V12:\d+]] = compute.load %x[%i_3, %j] : tensor<4x64xf32>
+// CHECK-NEXT:      %[[V13:\d+]] = compute.load %[[V0]][%i_3] : tensor<4xf32>
+// CHECK-NEXT:      %[[V14:\d+]] = arith.subf %[[V12]], %[[V13]] : f32
+// CHECK-NEXT:      %[[V15:\d+]] = compute.load %[[V9]][%i_3] : tensor<4xf32>
+// CHECK-NEXT:      %[[V16:\d+]] = arith.subf %[[V14]], %[[V15]] : f32
+// CHECK-NEXT:      compute.yield %[[V16]] : f32
 // CHECK-NEXT:    } : tensor<4x64xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x64xf32>
 

@@ -1,6 +1,7 @@
 """A reference for programs of the graph dialect: each operation by torch, with what it means."""
 
 import importlib.util
+from math import prod
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,6 @@ SPECIAL = {
     graph.VarOp: variance,
     graph.MatmulOp: lambda op, a, b: a @ b,
     graph.LinearOp: lambda op, x, w, b=None: F.linear(x, w, b),
-    graph.Conv1dOp: convolution(F.conv1d),
     graph.Conv2dOp: convolution(F.conv2d),
     graph.ScaledDotProductAttentionOp: attention,
     graph.SoftmaxOp: lambda op, x: x.softmax(op.axis.value.data),
@@ -180,9 +180,6 @@ SPECIAL = {
         else F.layer_norm(x, trailing(op, x), p[0], eps=op.eps.value.data)
     ),
     graph.RmsNormOp: lambda op, x, *p: F.rms_norm(x, trailing(op, x), *p, eps=op.eps.value.data),
-    graph.GroupNormOp: lambda op, x, *p: F.group_norm(
-        x, op.groups.value.data, *p, eps=op.eps.value.data
-    ),
     graph.BatchNormOp: lambda op, x, mean, var, *p: F.batch_norm(
         x, mean, var, *p, eps=op.eps.value.data
     ),
@@ -200,10 +197,8 @@ SPECIAL = {
         op.window.stride,
         op.window.padding,
         bool(op.ceil_mode),
-        bool(op.count_include_pad),
-        optional(op.divisor),
+        divisor_override=optional(op.divisor) or prod(op.window.kernel),
     ),
-    graph.AdaptiveAvgPool2dOp: lambda op, x: F.adaptive_avg_pool2d(x, op.output_size.get_values()),
 }
 
 

@@ -71,9 +71,23 @@ def test_adaptive_avg_pool(size):
     x = floats(2, 3, 9, 8)
     grad = torch.randn_like(F.adaptive_avg_pool2d(x, size))
     check(aten._adaptive_avg_pool2d_backward.default, grad, x)
+    check(aten._adaptive_avg_pool2d.default, x, size)
     x = floats(2, 7, 9, 8)
     grad = torch.randn_like(F.adaptive_avg_pool3d(x, (3, *size)))
     check(aten._adaptive_avg_pool3d_backward.default, grad, x)
+
+
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("counted", [False, True])
+def test_avg_pool_of_different_windows(ceil_mode, counted):
+    for window in ([3, 2], [2, 1], [1, 1]), ([2, 5], [3, 3], [1, 2]), ([3], [2]), ([2], [], [1]):
+        padding = window[2] if len(window) == 3 else [0]
+        for x in (floats(2, 3, 8, 7), floats(3, 9, 10)):
+            given = (x, *window[:2], padding, ceil_mode, counted)
+            if ceil_mode or (any(padding) and not counted):
+                check(aten.avg_pool2d.default, *given)
+            else:
+                assert DECOMPOSED[aten.avg_pool2d.default](*given) is NotImplemented
 
 
 def test_max_pool():
@@ -144,8 +158,16 @@ def test_chosen():
 
 @pytest.mark.parametrize("rows", ["floats", "specials", "integers", "scalar"])
 def test_scans(rows):
-    for target in (aten.cummax.default, aten.cummin.default, aten.cumprod.default):
-        check(target, ROWS[rows], 0)
+    for name in ("cummax", "cummin", "cumprod", "cumsum"):
+        check(getattr(aten, name).default, ROWS[rows], 0)
+
+
+def test_cumsum():
+    tensors = floats(2, 3, 4), floats(2, 3) > 0, floats(2, 0), torch.tensor([[1.0, torch.inf, 2.0]])
+    for x in tensors:
+        check(aten.cumsum.default, x, 1)
+        check(aten.cumsum.default, x, 0, dtype=torch.float32)
+    assert DECOMPOSED[aten.cumsum.default](torch.ones(20, 4097), 1) is NotImplemented
 
 
 def test_logcumsumexp():
@@ -194,6 +216,18 @@ def test_reductions_of_integers_and_truths(reduce, include_self):
         check(aten.scatter_reduce.two, *rest, include_self=include_self)
 
 
+def test_slice_scatter():
+    for x, source, *rest in (
+        (floats(6, 2), floats(2, 2), 0, 1, 3),
+        (floats(6, 2), floats(6, 2)),
+        (floats(3, 6, 2), floats(3, 2, 2), 1, 1, 6, 3),
+        (floats(3, 6), floats(3, 0), -1, 4, 2),
+    ):
+        check(aten.slice_scatter.default, x, source, *rest)
+    check(aten.select_scatter.default, floats(3, 4), floats(4), 0, -1)
+    check(aten.select_scatter.default, floats(3, 4), floats(3), 1, 0)
+
+
 def test_masked_scatter():
     x = floats(3, 5, 7)
     check(aten.masked_scatter.default, x, x > 0, floats(200))
@@ -210,7 +244,9 @@ def test_boxes(x):
     check(aten.avg_pool3d.default, x, *box, False, True)
     check(aten.avg_pool3d.default, x, *box, True, False)
     check(aten.avg_pool3d.default, x, *box, True, True, 5)
-    check(aten._adaptive_avg_pool3d.default, x, [3, 2, 4])
+    check(aten.avg_pool3d.default, x, *box, True, True)
+    for sizes in ([3, 2, 4], [7, 2, 9], [1, 9, 3]):
+        check(aten._adaptive_avg_pool3d.default, x, sizes)
     assert DECOMPOSED[aten.avg_pool3d.default](x.long(), *box) is NotImplemented
 
 

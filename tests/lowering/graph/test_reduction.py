@@ -142,16 +142,6 @@ def test_rms_norm(check_op, parameters):
 
 
 @pytest.mark.parametrize("parameters", [0, 1, 2])
-def test_group_norm(check_op, parameters):
-    check_op(
-        lambda x, *p: graph.GroupNormOp(x, 3, *p, eps=1e-3),
-        lambda x, *p: functional.group_norm(x, 3, *p, eps=1e-3),
-        random(2, 6, 4),
-        *(random(6) for _ in range(parameters)),
-    )
-
-
-@pytest.mark.parametrize("parameters", [0, 1, 2])
 def test_batch_norm(check_op, parameters):
     def build(x, mean, variance, weight=None, bias=None):
         return graph.BatchNormOp(x, weight, bias, mean, variance, eps=1e-3)

@@ -46,13 +46,6 @@ def test_conv2d(check_op, case, bias):
     check_op(partial(graph.Conv2dOp, **options), reference, *tensors)
 
 
-@pytest.mark.parametrize("bias", [False, True])
-def test_conv1d(check_op, bias):
-    options = {"stride": 2, "padding": 1, "dilation": 2, "groups": 2}
-    tensors = [random(2, 4, 9), random(6, 2, 3), *([random(6)] if bias else [])]
-    check_op(partial(graph.Conv1dOp, **options), partial(functional.conv1d, **options), *tensors)
-
-
 def test_convolution_of_halves_is_accumulated_in_f32(run_graph):
     x, weight, bias = (random(*s).half() for s in ((1, 64, 6, 6), (8, 64, 3, 3), (8,)))
     actual = run_graph(lambda program, *v: graph.Conv2dOp(*v, padding=1), x, weight, bias)
@@ -96,27 +89,16 @@ def test_dilated_max_pool2d(check_op):
     )
 
 
-@pytest.mark.parametrize(
-    "more", [{}, {"count_include_pad": False}, {"divisor": 5}], ids=["", "no padding", "divisor"]
-)
+@pytest.mark.parametrize("divisor", [None, 5])
 @pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
-def test_avg_pool2d(check_op, shape, options, more):
-    named = {"divisor": "divisor_override"}
+def test_avg_pool2d(check_op, shape, options, divisor):
+    op = partial(graph.AvgPool2dOp, **options, divisor=divisor)
+    kernel = options["kernel"]
+    size = kernel * kernel if isinstance(kernel, int) else kernel[0] * kernel[1]
     reference = partial(
-        functional.avg_pool2d,
-        **torch_options(options),
-        **{named.get(name, name): value for name, value in more.items()},
+        functional.avg_pool2d, **torch_options(options), divisor_override=divisor or size
     )
-    check_op(partial(graph.AvgPool2dOp, **options, **more), reference, random(*shape))
-
-
-@pytest.mark.parametrize("size", [(1, 1), (2, 3), (3, 4), (7, 2), (9, 9)])
-def test_adaptive_avg_pool2d(check_op, size):
-    check_op(
-        partial(graph.AdaptiveAvgPool2dOp, output_size=size),
-        partial(functional.adaptive_avg_pool2d, output_size=size),
-        random(2, 3, 8, 6),
-    )
+    check_op(op, reference, random(*shape))
 
 
 # ----------------------------------------------------------------------------- products

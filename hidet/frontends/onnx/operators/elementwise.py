@@ -18,6 +18,13 @@ def _of_all(function: Callable[[T, T], T]) -> Callable[..., T]:
     return lambda *xs: reduce(function, xs)
 
 
+_BINARY: dict[str, Callable[[T, T], T]] = {
+    # Of integers, rounded towards zero.
+    "Div": lambda x, y: torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc"),
+    "PRelu": lambda x, slope: torch.where(x < 0, x * slope, x),
+    "Pow": lambda x, y: torch.pow(x, y).to(x.dtype),
+}
+rows(_BINARY)
 rows(
     {
         "Abs": torch.abs,
@@ -90,23 +97,11 @@ def cast(x: T, *, to: int, saturate: int = 1, round_mode: str = "up") -> T:
     return x.to(dtype_of(to))
 
 
-@row("CastLike")
-def cast_like(x: T, target: T, *, saturate: int = 1, round_mode: str = "up") -> T:
-    """Return x in the type of another tensor."""
-    return x.to(target.dtype)
-
-
 @row("Clip")
 def clip(x: T, low: T | None = None, high: T | None = None) -> T:
     """Return x clamped to [low, high]."""
     x = x if low is None else torch.maximum(x, low)
     return x if high is None else torch.minimum(x, high)
-
-
-@row("Div")
-def div(x: T, y: T) -> T:
-    """Return x / y; of integers, rounded towards zero."""
-    return torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc")
 
 
 @row("Dropout")
@@ -150,33 +145,9 @@ def mod(x: T, y: T, *, fmod: int = 0) -> T:
     return torch.fmod(x, y) if fmod else torch.remainder(x, y)
 
 
-@row("PRelu")
-def prelu(x: T, slope: T) -> T:
-    """Return x, and x times the slope where it is negative."""
-    return torch.where(x < 0, x * slope, x)
-
-
-@row("Pow")
-def power(x: T, y: T) -> T:
-    """Return x to the power of y, in the type of x."""
-    return torch.pow(x, y).to(x.dtype)
-
-
 @row("Selu")
 def selu(
     x: T, *, alpha: float = 1.67326319217681884765625, gamma: float = 1.05070102214813232421875
 ) -> T:
     """Return gamma x, and gamma alpha (exp(x) - 1) where it is negative."""
     return gamma * nn.elu(x, alpha)
-
-
-@row("Swish")
-def swish(x: T, *, alpha: float = 1.0) -> T:
-    """Return x sigmoid(alpha x)."""
-    return nn.silu(x) if alpha == 1 else x * torch.sigmoid(alpha * x)
-
-
-@row("ThresholdedRelu")
-def thresholded_relu(x: T, *, alpha: float = 1.0) -> T:
-    """Return x, and 0 where it is not above alpha."""
-    return nn.threshold(x, alpha, 0.0)

@@ -81,8 +81,7 @@ def one_hot(positions: T, depth: Number, values: T, *, axis: int = -1) -> T:
     rank = positions.dim() + 1
     sizes = [1] * rank
     sizes[axis] = count
-    found = positions.to(torch.int64).unsqueeze(axis)
-    found = torch.where(found < 0, found + count, found)
+    found = _from_front(positions, count).unsqueeze(axis)
     hit = found == torch.arange(count, device=positions.device).reshape(sizes)
     return torch.where(hit, values[1], values[0])
 

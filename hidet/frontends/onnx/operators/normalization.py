@@ -64,16 +64,6 @@ def layer_norm(
     ]
 
 
-@row("RMSNormalization")
-def rms_norm(x: T, scale: T, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> T:
-    """Return the RMS norm of x from an axis on."""
-    # nn.rms_norm decomposes on the CPU into in-place writes, which tracing does not functionalize.
-    wide = x.float() if x.dtype.itemsize < 4 else x
-    axes = list(range(axis % x.dim(), x.dim()))
-    scaled = wide * torch.rsqrt(wide.square().mean(axes, keepdim=True) + epsilon)
-    return scaled.to(x.dtype) * scale
-
-
 @row("LpNormalization")
 def lp_normalization(x: T, *, axis: int = -1, p: int = 2) -> T:
     """Return x / p-norm along an axis, 0 where that is 0."""

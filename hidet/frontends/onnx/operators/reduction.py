@@ -171,10 +171,8 @@ rows({"MatMul": torch.matmul, "Det": torch.det})
 @row("TopK")
 def topk(x: T, k: Number, *, axis: int = -1, largest: int = 1, sorted: int = 1) -> list[T]:
     """Return the largest or smallest elements along an axis, and their indices."""
-    if not largest:  # the first of equal ones
-        values, places = torch.sort(x, dim=axis, stable=True)
-        return [values.narrow(axis, 0, int(k)), places.narrow(axis, 0, int(k))]
-    values, places = torch.sort(x, dim=axis, descending=True, stable=True)
+    # The first of equal ones.
+    values, places = torch.sort(x, dim=axis, descending=bool(largest), stable=True)
     return [values.narrow(axis, 0, int(k)), places.narrow(axis, 0, int(k))]
 
 

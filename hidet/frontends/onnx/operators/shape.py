@@ -13,18 +13,6 @@ from hidet.frontends.onnx.table import Ints, KnownTensor, Number, T, row
 from hidet.frontends.onnx.values import dtype_of
 
 
-@row("CenterCropPad")
-def center_crop_pad(x: T, shape: Ints, *, axes: Ints | None = None) -> T:
-    """Return x cropped to its center, or centered in zeros, along each axis."""
-    pads = [0, 0] * x.dim()
-    for axis, size in zip(range(x.dim()) if axes is None else axes, shape, strict=True):
-        more = size - x.shape[axis]
-        before = more // 2 if more >= 0 else -(-more // 2)
-        place = 2 * (x.dim() - 1 - axis % x.dim())
-        pads[place : place + 2] = [before, more - before]
-    return nn.pad(x, pads)
-
-
 @row("Concat")
 def concat(*xs: T, axis: int) -> T:
     """Return the concatenation of tensors along an axis."""

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from hidet.dialects.graph.window import per_dimension
+
 aten = torch.ops.aten
 
 
@@ -158,11 +160,6 @@ def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
         images = part.transpose(1, 2).flatten(0, 1)
         result = result + _convolved(images, weight[:, :, k], of_images)
     return result.unflatten(0, (x.shape[0], depth)).transpose(1, 2)
-
-
-def per_dimension(values: Sequence[int], rank: int) -> list[int]:
-    """Return one number per dimension."""
-    return list(values) * rank if len(values) == 1 else list(values)
 
 
 CONVOLUTION: dict[Any, Callable[..., Any]] = {

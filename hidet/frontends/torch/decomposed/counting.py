@@ -9,15 +9,13 @@ from torch import Tensor
 from torch.fx import Node
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
-from hidet.frontends.torch.decomposed.sorting import back, rows_of
+from hidet.frontends.torch.decomposed.sorting import LONGEST_SUM, back, rows_of
 from hidet.frontends.torch.decomposed.writes import checked
 
 aten = torch.ops.aten
 
 LARGEST = 1 << 24
 """The maximal number of comparisons of elements and bounds."""
-LONGEST_SUM = 4096
-"""The maximal number of elements that are counted sequentially."""
 
 
 def _counted(x: Tensor, places: Tensor, inside: Tensor, weight: Tensor | None, bins: int) -> Tensor:

@@ -7,6 +7,7 @@ sign is not unique and would differ from torch's.
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -22,6 +23,29 @@ LARGEST = 64
 """The maximal number of rows and columns, whose square fits into shared memory."""
 LARGEST_ROTATED = 32
 """The same for Jacobi rotations, where each of some eight sweeps visits all pairs of columns."""
+
+
+class _Refusal(Exception):
+    """The kernels do not support a call."""
+
+
+def require(holds: bool) -> None:
+    """Refuse the call unless a condition holds; it then runs in eager torch."""
+    if not holds:
+        raise _Refusal
+
+
+def _refusing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decomposition that is `NotImplemented` for calls that are refused."""
+
+    @wraps(function)
+    def decomposition(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except _Refusal:
+            return NotImplemented
+
+    return decomposition
 
 
 def fits(*matrices: Tensor, largest: int = LARGEST) -> bool:
@@ -90,8 +114,7 @@ def solved(lu: Tensor, pivots: Tensor, rhs: Tensor, transposed: bool) -> Tensor:
 
 def lu_factor_ex(x: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """LU with partial pivoting."""
-    if not pivot or check_errors or not fits(x):
-        return NotImplemented
+    require(pivot and not check_errors and fits(x))
     return lu_factors(x)
 
 
@@ -101,8 +124,7 @@ def lu_unpack(
     """The permutation, the lower and the upper triangle of an LU factorization."""
     m, n = lu.shape[-2:]
     least, empty = min(m, n), lu.new_empty(0)
-    if not fits(lu) or lu.numel() == 0:
-        return NotImplemented
+    require(fits(lu) and lu.numel() > 0)
     lower, upper = empty, empty
     if unpack_data:
         diagonal = torch.eye(m, least, dtype=lu.dtype, device=lu.device)
@@ -120,8 +142,7 @@ def lu_unpack(
 
 def lu(x: Tensor, *, pivot: bool = True) -> Any:
     """The permutation and the triangles of a matrix."""
-    if not pivot or not fits(x):
-        return NotImplemented
+    require(pivot and fits(x))
     factors, pivots, _ = lu_factors(x)
     return lu_unpack(factors, pivots)
 
@@ -131,9 +152,9 @@ def solve_lu(
 ) -> Any:
     """The solution of a x = rhs, or of x a = rhs, given the factors of a."""
     if not left:
-        found = solve_lu(lu, pivots, rhs.mT, adjoint=not adjoint)
-        return found if found is NotImplemented else found.mT
-    return solved(lu, pivots, rhs, adjoint) if _solvable(lu, rhs) else NotImplemented
+        return solve_lu(lu, pivots, rhs.mT, adjoint=not adjoint).mT
+    require(_solvable(lu, rhs))
+    return solved(lu, pivots, rhs, adjoint)
 
 
 def _solvable(a: Tensor, rhs: Tensor) -> bool:
@@ -145,8 +166,7 @@ def solve_ex(a: Tensor, rhs: Tensor, *, left: bool = True, check_errors: bool = 
     """The solution of a x = rhs, or of x a = rhs, with the factors of a."""
     is_vector = rhs.dim() == 1 or (a.dim() - 1 == rhs.dim() and rhs.shape == a.shape[:-1])
     columns = rhs[..., None] if is_vector else rhs
-    if check_errors or not fits(a) or not _solvable(a, columns if left else columns.mT):
-        return NotImplemented
+    require(not check_errors and fits(a) and _solvable(a, columns if left else columns.mT))
     lu, pivots, info = lu_factors(a)
     found = solve_lu(lu, pivots, columns, left=left)
     return found[..., 0] if is_vector else found, lu, pivots, info
@@ -154,8 +174,7 @@ def solve_ex(a: Tensor, rhs: Tensor, *, left: bool = True, check_errors: bool = 
 
 def inv_ex(x: Tensor, *, check_errors: bool = False) -> Any:
     """The inverse, and info."""
-    if check_errors or not fits(x):
-        return NotImplemented
+    require(not check_errors and fits(x))
     lu, pivots, info = lu_factors(x)
     identity = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return solved(lu, pivots, identity, False), info
@@ -174,8 +193,7 @@ def _sign(pivots: Tensor) -> Tensor:
 
 def det(x: Tensor) -> Any:
     """The determinant, and the factors."""
-    if not fits(x):
-        return NotImplemented
+    require(fits(x))
     lu, pivots, _ = lu_factors(_of_columns(x))
     product = lu.diagonal(dim1=-2, dim2=-1).prod(-1)
     return torch.where(_sign(pivots), -product, product), lu, pivots
@@ -183,8 +201,7 @@ def det(x: Tensor) -> Any:
 
 def slogdet(x: Tensor) -> Any:
     """The sign and the logarithm of the absolute value of the determinant, and the factors."""
-    if not fits(x):
-        return NotImplemented
+    require(fits(x))
     lu, pivots, _ = lu_factors(_of_columns(x))
     diagonal = lu.diagonal(dim1=-2, dim2=-1)
     sign = diagonal.sign().prod(-1)
@@ -196,10 +213,8 @@ def triangular(
 ) -> Any:
     """The solution of a x = rhs, or of x a = rhs, with a triangular a."""
     if not left:
-        found = triangular(a.mT, rhs.mT, upper=not upper, unitriangular=unitriangular)
-        return found if found is NotImplemented else found.mT
-    if not _solvable(a, rhs):
-        return NotImplemented
+        return triangular(a.mT, rhs.mT, upper=not upper, unitriangular=unitriangular).mT
+    require(_solvable(a, rhs))
     batch, (n, columns) = common(a, rhs), rhs.shape[-2:]
     matrices, right = stack(a, batch), stack(rhs, batch)
     sizes = (n, columns, upper, unitriangular)
@@ -218,15 +233,12 @@ def triangular_solve(
     """The same, and the triangular matrix."""
     matrix = a.mT if transpose else a
     found = triangular(matrix, rhs, upper=upper != transpose, unitriangular=unitriangular)
-    if found is NotImplemented:
-        return found
     return found, a.mT.expand(*found.shape[:-2], *a.shape[-2:]).contiguous().mT.clone()
 
 
 def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor of a symmetric matrix, and info."""
-    if check_errors or not fits(x):
-        return NotImplemented
+    require(not check_errors and fits(x))
     batch, n = x.shape[:-2], x.shape[-1]
     rows = stack(x.mT if upper else x, batch)
     written = (torch.empty_like(rows), integers(x, len(rows)))
@@ -237,10 +249,7 @@ def cholesky_ex(x: Tensor, *, upper: bool = False, check_errors: bool = False) -
 
 def cholesky(x: Tensor, upper: bool = False) -> Any:
     """The Cholesky factor, or torch's error."""
-    found = cholesky_ex(x, upper=upper)
-    if found is NotImplemented:
-        return found
-    factor, info = found
+    factor, info = cholesky_ex(x, upper=upper)
     aten._linalg_check_errors(info, "cholesky", is_matrix=x.dim() == 2)
     return factor.mT.contiguous().mT  # column-major
 
@@ -248,8 +257,7 @@ def cholesky(x: Tensor, upper: bool = False) -> Any:
 def cholesky_solve(rhs: Tensor, factor: Tensor, upper: bool = False) -> Any:
     """The solution of a x = rhs, given the Cholesky factor of a."""
     lower = factor.mT if upper else factor
-    first = triangular(lower, rhs, upper=False)
-    return first if first is NotImplemented else triangular(lower.mT, first, upper=True)
+    return triangular(lower.mT, triangular(lower, rhs, upper=False), upper=True)
 
 
 def cholesky_inverse(factor: Tensor, upper: bool = False) -> Any:
@@ -260,8 +268,7 @@ def cholesky_inverse(factor: Tensor, upper: bool = False) -> Any:
 
 def geqrf(x: Tensor) -> Any:
     """R, and the Householder reflections."""
-    if not fits(x):
-        return NotImplemented
+    require(fits(x))
     batch, (m, n) = x.shape[:-2], x.shape[-2:]
     rows = stack(x, batch)
     written = (x.new_empty(len(rows), n, m), x.new_empty(len(rows), min(m, n)))
@@ -272,11 +279,9 @@ def geqrf(x: Tensor) -> Any:
 def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Any:
     """A matrix times Q [m, m], given by reflections."""
     if not left:
-        found = ormqr(a, tau, other.mT, transpose=not transpose)
-        return found if found is NotImplemented else found.mT
+        return ormqr(a, tau, other.mT, transpose=not transpose).mT
     count, (m, columns) = tau.shape[-1], other.shape[-2:]
-    if not _solvable(a, other) or tau.dtype is not a.dtype:
-        return NotImplemented
+    require(_solvable(a, other) and tau.dtype is a.dtype)
     batch = common(a, other)
     if count == 0:
         return other.expand(*batch, m, columns).clone()
@@ -295,10 +300,7 @@ def householder_product(a: Tensor, tau: Tensor) -> Any:
 
 def qr(x: Tensor, mode: str = "reduced") -> Any:
     """The QR factorization."""
-    found = geqrf(x)
-    if found is NotImplemented:
-        return found
-    (factors, tau), (m, n) = found, x.shape[-2:]
+    (factors, tau), (m, n) = geqrf(x), x.shape[-2:]
     columns = m if mode == "complete" else min(m, n)
     r = factors[..., :columns, :].mT.tril().mT  # column-major
     if mode == "r":
@@ -324,8 +326,7 @@ def pinv(
     x: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
 ) -> Any:
     """The pseudo-inverse, where small singular values count as 0."""
-    if not fits(x, largest=LARGEST_ROTATED):
-        return NotImplemented
+    require(fits(x, largest=LARGEST_ROTATED))
     if x.numel() == 0:
         return x.mT.clone()
     if hermitian:
@@ -355,8 +356,7 @@ def svd(
     x: Tensor, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
 ) -> Any:
     """The singular values; torch computes the vectors, if they are used."""
-    if not fits(x, largest=LARGEST_ROTATED) or x.numel() == 0 or driver is not None:
-        return NotImplemented
+    require(fits(x, largest=LARGEST_ROTATED) and x.numel() > 0 and driver is None)
     sizes = _singular(x.mT if x.shape[-2] < x.shape[-1] else x)[1]
     left, _, right = _by_torch(aten._linalg_svd.default, x, full_matrices, compute_uv)
     return left, sizes.sort(descending=True)[0], right
@@ -368,8 +368,7 @@ def eigh(x: Tensor, triangle: str = "L", compute_v: bool = True) -> Any:
     A sum with a multiple of the identity has no negative eigenvalue, so singular values are its
     eigenvalues. This is exact enough in float64 for matrices in float32.
     """
-    if not fits(x, largest=LARGEST_ROTATED) or x.dtype is torch.float64:
-        return NotImplemented
+    require(fits(x, largest=LARGEST_ROTATED) and x.dtype is not torch.float64)
     if x.numel() == 0:
         return x.new_zeros(x.shape[:-1]), x.clone()
     wide = (x if triangle.upper() == "L" else x.mT).double()
@@ -384,8 +383,7 @@ def eigh(x: Tensor, triangle: str = "L", compute_v: bool = True) -> Any:
 def matrix_exp(x: Tensor) -> Any:
     """The exponential, in float64: the Taylor series of x / 2^s, squared s times."""
     wide = x.double() if x.is_floating_point() else x
-    if not fits(wide, largest=LARGEST_ROTATED) or x.numel() == 0:
-        return NotImplemented
+    require(fits(wide, largest=LARGEST_ROTATED) and x.numel() > 0)
     batch, n = x.shape[:-2], x.shape[-1]
     rows = stack(wide, batch)
     squarings = rows.abs().sum(-2).amax(-1).log2().ceil().nan_to_num().clamp(0, 1100)
@@ -396,27 +394,30 @@ def matrix_exp(x: Tensor) -> Any:
 
 
 MATRICES: dict[Any, Callable[..., Any]] = {
-    aten._linalg_det.default: det,
-    aten._linalg_eigh.default: eigh,
-    aten._linalg_slogdet.default: slogdet,
-    aten._linalg_solve_ex.default: solve_ex,
-    aten._linalg_svd.default: svd,
-    aten.cholesky.default: cholesky,
-    aten.cholesky_inverse.default: cholesky_inverse,
-    aten.cholesky_solve.default: cholesky_solve,
-    aten.geqrf.default: geqrf,
-    aten.linalg_cholesky_ex.default: cholesky_ex,
-    aten.linalg_householder_product.default: householder_product,
-    aten.linalg_inv_ex.default: inv_ex,
-    aten.linalg_lu.default: lu,
-    aten.linalg_lu_factor_ex.default: lu_factor_ex,
-    aten.linalg_lu_solve.default: solve_lu,
-    aten.linalg_matrix_exp.default: matrix_exp,
-    aten.linalg_pinv.atol_rtol_tensor: pinv,
-    aten.linalg_qr.default: qr,
-    aten.linalg_solve_triangular.default: triangular,
-    aten.lu_unpack.default: lu_unpack,
-    aten.ormqr.default: ormqr,
-    aten.triangular_solve.default: triangular_solve,
+    target: _refusing(function)
+    for target, function in {
+        aten._linalg_det.default: det,
+        aten._linalg_eigh.default: eigh,
+        aten._linalg_slogdet.default: slogdet,
+        aten._linalg_solve_ex.default: solve_ex,
+        aten._linalg_svd.default: svd,
+        aten.cholesky.default: cholesky,
+        aten.cholesky_inverse.default: cholesky_inverse,
+        aten.cholesky_solve.default: cholesky_solve,
+        aten.geqrf.default: geqrf,
+        aten.linalg_cholesky_ex.default: cholesky_ex,
+        aten.linalg_householder_product.default: householder_product,
+        aten.linalg_inv_ex.default: inv_ex,
+        aten.linalg_lu.default: lu,
+        aten.linalg_lu_factor_ex.default: lu_factor_ex,
+        aten.linalg_lu_solve.default: solve_lu,
+        aten.linalg_matrix_exp.default: matrix_exp,
+        aten.linalg_pinv.atol_rtol_tensor: pinv,
+        aten.linalg_qr.default: qr,
+        aten.linalg_solve_triangular.default: triangular,
+        aten.lu_unpack.default: lu_unpack,
+        aten.ormqr.default: ormqr,
+        aten.triangular_solve.default: triangular_solve,
+    }.items()
 }
 """The decompositions of linear algebra."""

@@ -1,4 +1,4 @@
-"""3D pooling, fractional pooling, and gradients of pooling."""
+"""Average, 3D, adaptive and fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, per_dimension, spread
+from hidet.dialects.graph.window import per_dimension
+from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, spread
 
 aten = torch.ops.aten
 
@@ -35,43 +36,66 @@ def max_pool3d(
     return found.reshape(shape), (layers * (height * width) + of_pixels).reshape(shape)
 
 
-def avg_pool3d(
+def avg_pool(
+    rank: int,
     x: Tensor,
     kernel: Sequence[int],
     stride: Sequence[int] = (),
     padding: Sequence[int] = (0,),
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    divisor_override: int | None = None,
+    divisor: int | None = None,
 ) -> Tensor:
-    """3D average pooling: sums over images, then over their stacks, divided by the sizes."""
-    k, s, p = (per_dimension(each, 3) for each in (kernel, stride or kernel, padding))
-    if not x.is_floating_point() or (ceil_mode and count_include_pad and divisor_override is None):
+    """Average pooling: sums, divided by the numbers of elements of the windows if they differ."""
+    k, s, p = (per_dimension(each, rank) for each in (kernel, stride or kernel, padding))
+    if divisor is None and not ceil_mode and (count_include_pad or not any(p)):
+        divisor = prod(k)
+    if not x.is_floating_point() or (rank == 2 and divisor is not None):
         return NotImplemented
-
-    def sums(x: Tensor) -> Tensor:
-        found = aten.avg_pool2d(x.flatten(0, -4), k[1:], s[1:], p[1:], ceil_mode, True, 1)
-        stacks = aten.avg_pool2d(
-            found.flatten(2), [k[0], 1], [s[0], 1], [p[0], 0], ceil_mode, True, 1
-        )
-        return stacks.reshape(*x.shape[:-3], stacks.shape[1], *found.shape[2:])
-
-    total = sums(x.unsqueeze(0))
-    if divisor_override is not None:
-        divisor: Any = divisor_override
-    elif count_include_pad:
-        divisor = k[0] * k[1] * k[2]
-    else:
-        divisor = sums(torch.ones_like(x.unsqueeze(0)))
-    return (total / divisor).squeeze(0)
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    total = _sums(wide, k, s, p, ceil_mode)
+    if divisor is not None:
+        return (total / divisor).to(x.dtype)
+    for dim in range(-rank, 0):
+        border = p[dim] if count_include_pad else 0
+        begin = torch.arange(total.shape[dim], device=x.device) * s[dim] - p[dim]
+        end = (begin + k[dim]).clamp(max=x.shape[dim] + border)
+        total = total / (end - begin.clamp(min=-border)).reshape(-1, *[1] * (-1 - dim))
+    return total.to(x.dtype)
 
 
-def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int]) -> Tensor:
-    """3D adaptive average pooling."""
-    for dim, count in zip((-3, -2, -1), per_dimension(output_size, 3), strict=True):
-        parts = _parts(count, x.shape[dim], x)
-        x = (x.transpose(dim, -1) @ parts.T).transpose(dim, -1)
-    return x
+def _sums(
+    x: Tensor, k: Sequence[int], s: Sequence[int], p: Sequence[int], ceil_mode: bool
+) -> Tensor:
+    """Return the sums of windows: in 3D over images, then over their stacks."""
+    if len(k) == 2:
+        return aten.avg_pool2d(x, k, s, p, ceil_mode, True, 1)
+    found = aten.avg_pool2d(x.flatten(0, -4), k[1:], s[1:], p[1:], ceil_mode, True, 1)
+    stacks = aten.avg_pool2d(found.flatten(2), [k[0], 1], [s[0], 1], [p[0], 0], ceil_mode, True, 1)
+    return stacks.reshape(*x.shape[:-3], stacks.shape[1], *found.shape[2:])
+
+
+def adaptive_avg_pool(x: Tensor, output_size: Sequence[int]) -> Tensor:
+    """Adaptive average pooling; parts of different lengths are looked up, with a mask."""
+    rank = len(output_size)
+    pairs = list(zip(x.shape[-rank:], output_size, strict=True))
+    if not any(size % count for size, count in pairs):
+        pool = {2: aten.avg_pool2d, 3: aten.avg_pool3d}[rank]
+        return pool(x, [size // count for size, count in pairs])
+    first = x.dim() - rank
+    found = x.to(torch.promote_types(x.dtype, torch.float32))
+    inside: Any = True
+    lengths: Any = 1
+    for n, (size, count) in reversed(list(enumerate(pairs))):
+        begin, end = _bounds(count, size, x)
+        most = max(-((i + 1) * size // -count) - i * size // count for i in range(count))
+        place = begin + torch.arange(most, device=x.device)
+        found = found.index_select(first + n, place.clamp(max=size - 1).reshape(-1))
+        found = found.reshape(*x.shape[: first + n], count, most, *found.shape[first + n + 1 :])
+        inside = inside & (place < end).reshape(count, most, *[1] * (2 * (rank - 1 - n)))
+        lengths = lengths * (end - begin).reshape(count, *[1] * (rank - 1 - n))
+    total = torch.where(inside, found, 0).sum([first + 1 + 2 * n for n in range(rank)])
+    return (total / lengths).to(x.dtype)
 
 
 def adaptive_max_pool(x: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -183,23 +207,30 @@ def _of_rank(function: Callable[..., Tensor], rank: int) -> Callable[..., Tensor
 
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
     """Return the matrix [count, size] of the weights of elements in parts of a dimension."""
-    number = torch.arange(count, device=like.device)[:, None]
+    begin, end = _bounds(count, size, like)
     element = torch.arange(size, device=like.device)
-    begin, end = number * size // count, ((number + 1) * size + count - 1) // count
     inside = (element >= begin) & (element < end)
     return (inside / (end - begin)).to(like.dtype)
 
 
+def _bounds(count: int, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the first element of each part of a dimension, and the one after it: [count, 1]."""
+    number = torch.arange(count, device=like.device)[:, None]
+    return number * size // count, ((number + 1) * size + count - 1) // count
+
+
 POOLING: dict[Any, Callable[..., Any]] = {
     aten._adaptive_avg_pool2d_backward.default: _of_rank(adaptive_avg_pool_backward, 2),
-    aten._adaptive_avg_pool3d.default: adaptive_avg_pool3d,
+    aten._adaptive_avg_pool2d.default: adaptive_avg_pool,
+    aten._adaptive_avg_pool3d.default: adaptive_avg_pool,
     aten._adaptive_avg_pool3d_backward.default: _of_rank(adaptive_avg_pool_backward, 3),
     aten.adaptive_max_pool2d.default: adaptive_max_pool,
     aten.adaptive_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
     aten.adaptive_max_pool3d.default: adaptive_max_pool,
     aten.adaptive_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
     aten.avg_pool2d_backward.default: _of_rank(avg_pool_backward, 2),
-    aten.avg_pool3d.default: avg_pool3d,
+    aten.avg_pool2d.default: _of_rank(avg_pool, 2),
+    aten.avg_pool3d.default: _of_rank(avg_pool, 3),
     aten.avg_pool3d_backward.default: _of_rank(avg_pool_backward, 3),
     aten.fractional_max_pool2d.default: fractional_max_pool,
     aten.fractional_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),

@@ -14,15 +14,17 @@ aten = torch.ops.aten
 
 LONGEST = 1024
 """The maximal length of rows that are sorted, or scanned."""
+LONGEST_SUM = 4096
+"""The maximal length of rows that are added up."""
 LARGEST = 1 << 26
 """The maximal number of comparisons for longer rows."""
 
 
-def rows_of(x: Tensor, dim: int) -> Tensor | None:
+def rows_of(x: Tensor, dim: int, longest: int = LONGEST) -> Tensor | None:
     """Move a dimension of a tensor to the end; return None if it is too long."""
     rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
     length = rows.shape[-1]
-    if length == 0 or (length > LONGEST and rows.numel() * length > LARGEST) or x.is_complex():
+    if length == 0 or (length > longest and rows.numel() * length > LARGEST) or x.is_complex():
         return None
     return rows.to(torch.int8) if rows.dtype is torch.bool else rows
 
@@ -168,15 +170,30 @@ def _prefixes(rows: Tensor, neutral: float) -> tuple[Tensor, Tensor]:
     return torch.where(inside, rows[..., None, :], neutral), inside
 
 
+def cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    """The cumulative sum."""
+    x = _widened(x, dtype)
+    if x.numel() == 0:
+        return x.clone()
+    rows = rows_of(x, dim, LONGEST_SUM)
+    if rows is None:
+        return NotImplemented
+    return back(_prefixes(rows, 0)[0].sum(-1, dtype=x.dtype), dim, x)
+
+
 def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
     """The cumulative product."""
-    if dtype is None and not x.is_floating_point() and not x.is_complex():
-        dtype = torch.int64
+    x = _widened(x, dtype)
     rows = rows_of(x, dim)
     if rows is None:
         return NotImplemented
-    parts, _ = _prefixes(rows.to(dtype or x.dtype), 1)
-    return back(parts.prod(-1), dim, x)
+    return back(_prefixes(rows, 1)[0].prod(-1, dtype=x.dtype), dim, x)
+
+
+def _widened(x: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """Return a tensor in a type, or that of its sums and products."""
+    is_integer = not x.is_floating_point() and not x.is_complex()
+    return x.to(dtype or (torch.int64 if is_integer else x.dtype))
 
 
 def logcumsumexp(x: Tensor, dim: int) -> Any:
@@ -225,6 +242,7 @@ SORTING: dict[Any, Callable[..., Any]] = {
     aten.cummax.default: cummax,
     aten.cummin.default: cummin,
     aten.cumprod.default: cumprod,
+    aten.cumsum.default: cumsum,
     aten.kthvalue.default: kthvalue,
     aten.logcumsumexp.default: logcumsumexp,
     aten.median.default: _of_all(median),

@@ -130,6 +130,34 @@ def diagonal_scatter(
     return _written(x, lambda n: n.diagonal(offset, dim1, dim2), source)
 
 
+def slice_scatter(
+    x: Tensor,
+    source: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Tensor:
+    """A write to a slice along a dimension: a concatenation, which writes each part once."""
+    size = x.shape[dim]
+    first, stop, _ = slice(start, end).indices(size)
+    stop = max(first, stop)
+    shape = list(x.shape)
+    shape[dim] = len(range(first, stop, step))
+    source = source.to(x.dtype).expand(shape)
+    if step != 1:
+        places = torch.arange(first, stop, step, device=x.device)
+        return aten.index_put(x, [*[None] * (dim % x.dim()), places], source)
+    parts = [x.narrow(dim, 0, first), source, x.narrow(dim, stop, size - stop)]
+    return torch.cat([part for part in parts if part.shape[dim]] or [source], dim)
+
+
+def select_scatter(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
+    """A write to one index of a dimension."""
+    index %= x.shape[dim]
+    return slice_scatter(x, source.unsqueeze(dim), dim, index, index + 1)
+
+
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
     """The source's consecutive elements where a mask is true."""
     x = torch.where(mask, x, x)  # broadcasts
@@ -151,5 +179,7 @@ WRITES: dict[Any, Callable[..., Any]] = {
     aten.scatter.reduce: scatter_with,
     aten.scatter.value_reduce: scatter_with,
     aten.scatter_reduce.two: scatter_reduce,
+    aten.select_scatter.default: select_scatter,
+    aten.slice_scatter.default: slice_scatter,
 }
 """The decompositions of scatter operators."""

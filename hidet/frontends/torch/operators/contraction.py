@@ -96,19 +96,22 @@ def convolution(
     rank = len(shape_of(x)) - 2
     if rank not in (1, 2):
         raise unsupported(f"a convolution over {rank} dimensions; supported are 1 and 2")
-    op = graph.Conv1dOp if rank == 1 else graph.Conv2dOp
-    return g.emit(
-        op(
-            x,
-            weight,
-            bias,
-            stride=stride,
-            padding=padding,
-            dilation=dilation,
-            groups=groups,
-            precision=g.precision("conv"),
+    if rank == 1:  # a sequence is an image of height 1
+        x, weight = (
+            g.reshape(each, [*shape_of(each)[:2], 1, shape_of(each)[2]]) for each in (x, weight)
         )
+        stride, padding, dilation = [1, *stride], [0, *padding], [1, *dilation]
+    op = graph.Conv2dOp(
+        x,
+        weight,
+        bias,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        precision=g.precision("conv"),
     )
+    return g.reshape(g.emit(op), g.shape)
 
 
 def attention_first(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:

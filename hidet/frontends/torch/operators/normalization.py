@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import element_type, shape_of
+from hidet.dialects.graph.base import computation_type, element_type, shape_of
 from hidet.frontends.torch.operators.emitter import Emitter, Table
 
 aten = torch.ops.aten
@@ -73,10 +73,15 @@ def group_norm(
     groups: int,
     eps: float,
 ) -> tuple[SSAValue | None, ...]:
-    """Group norm, with mean and inverse deviation of groups if used."""
-    weight = _weight_for_bias(g, weight, bias)
-    result = g.emit(graph.GroupNormOp(x, groups, weight, bias, eps=eps))
-    rows = g.reshape(x, [samples, groups, channels // groups * pixels])
+    """A layer norm of groups, scaled per channel, with mean and inverse deviation if used."""
+    wide, column = computation_type(g.element), [channels, *[1] * (len(g.shape) - 2)]
+    rows = g.reshape(g.cast(x, wide), [samples, groups, channels // groups * pixels])
+    result = g.reshape(g.emit(graph.LayerNormOp(rows, eps=eps)), g.shape)
+    if weight is not None:
+        result = g.emit(graph.MulOp(result, g.reshape(g.cast(weight, wide), column)))
+    if bias is not None:
+        result = g.emit(graph.AddOp(result, g.reshape(g.cast(bias, wide), column)))
+    result = g.cast(result, g.element)
     return result, *_mean_and_scale(g, rows, [2], eps, keepdims=False)
 
 

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.dialects.graph.window import Window
-from hidet.frontends.torch.operators.emitter import Emitter, Table
+from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
 from hidet.frontends.torch.operators.shape import row_major_strides
 
 aten = torch.ops.aten
@@ -94,28 +94,17 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> SSAValue:
-    """Average pooling."""
-    return g.emit(
-        graph.AvgPool2dOp(
-            x,
-            kernel_size,
-            stride,
-            padding,
-            ceil_mode=ceil_mode,
-            count_include_pad=count_include_pad,
-            divisor=divisor_override,
-        )
+    """Average pooling whose windows have one divisor; others are decomposed."""
+    if divisor_override is None and (ceil_mode or not (count_include_pad or not any(padding))):
+        raise unsupported("windows with different numbers of elements")
+    op = graph.AvgPool2dOp(
+        x, kernel_size, stride, padding, ceil_mode=ceil_mode, divisor=divisor_override
     )
-
-
-def adaptive_avg_pool2d(g: Emitter, x: SSAValue, output_size: Sequence[int]) -> SSAValue:
-    """Adaptive average pooling."""
-    return g.emit(graph.AdaptiveAvgPool2dOp(x, output_size))
+    return g.emit(op)
 
 
 POOLING: Table = {
     aten.max_pool2d_with_indices.default: max_pool2d,
     aten.avg_pool2d.default: avg_pool2d,
-    aten._adaptive_avg_pool2d.default: adaptive_avg_pool2d,
 }
 """The translations of pooling operators."""

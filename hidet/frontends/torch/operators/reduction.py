@@ -21,10 +21,6 @@ from hidet.frontends.torch.operators.emitter import (
 
 aten = torch.ops.aten
 
-LONGEST_RUNNING_SUM = 4096
-"""The maximal number of elements of a cumulative sum."""
-
-
 _OF_TRUTHS: dict[type[ReductionOp], type[ReductionOp]] = {
     graph.MaxOp: graph.AnyOp,
     graph.MinOp: graph.AllOp,
@@ -103,31 +99,6 @@ def variance_and_mean(
     return variance(g, x, dim, correction=correction, keepdim=keepdim), mean
 
 
-def running_sum(g: Emitter, x: SSAValue, dim: int) -> SSAValue:
-    """The cumulative sum, where each result is an independent reduction.
-
-    This is one kernel, with quadratic work; longer dimensions are rejected.
-    """
-    sizes = shape_of(x)
-    if not sizes:
-        return g.cast(x, g.element)
-    dim %= len(sizes)
-    if sizes[dim] > LONGEST_RUNNING_SUM:
-        raise unsupported(
-            f"a running sum over {sizes[dim]} elements; supported are {LONGEST_RUNNING_SUM}"
-        )
-    x = g.cast(x, g.element)
-    # Axis `dim` is reduced, a new last axis has the results.
-    terms = TensorType(i64, [sizes[dim] if axis == dim else 1 for axis in range(len(sizes) + 1)])
-    term = g.emit(graph.IotaOp(terms, dim=dim))
-    result = g.emit(graph.IotaOp(TensorType(i64, [sizes[dim]])))
-    counts = g.emit(graph.LeOp(term, result))
-    parts = g.emit(graph.WhereOp(counts, g.reshape(x, [*sizes, 1]), g.scalar(0, g.element)))
-    sums = g.emit(graph.SumOp(parts, (dim,)))
-    last = len(sizes) - 1
-    return g.permute(sums, [*range(dim), last, *range(dim, last)])
-
-
 def _of_elements(op: type[ReductionOp], x: SSAValue) -> type[ReductionOp]:
     """Return the equivalent boolean reduction, if the operand is boolean and there is one."""
     return _OF_TRUTHS.get(op, op) if element_type(x) == i1 else op
@@ -158,7 +129,6 @@ REDUCTION: Table = {
     aten.min.dim: partial(extremum, graph.MinOp),
     aten.argmax.default: partial(position, graph.MaxOp),
     aten.argmin.default: partial(position, graph.MinOp),
-    aten.cumsum.default: running_sum,
     aten.var.correction: variance,
     aten.var_mean.correction: variance_and_mean,
 }

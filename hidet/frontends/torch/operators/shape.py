@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from math import prod
 
 import torch
-from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
 from hidet.frontends.torch.dtypes import type_of
 from hidet.frontends.torch.operators.emitter import Emitter, Table, first_tensor, unsupported
-from hidet.frontends.torch.operators.positions import index_put
 from hidet.frontends.torch.philox import RANDOM
 
 aten = torch.ops.aten
@@ -191,47 +189,6 @@ def copy(g: Emitter, x: SSAValue, source: SSAValue) -> SSAValue:
     return g.expand(g.cast(source, g.element), g.shape)
 
 
-def select_scatter(g: Emitter, x: SSAValue, source: SSAValue, dim: int, index: int) -> SSAValue:
-    """The tensor with one index of a dimension overwritten."""
-    sizes = shape_of(x)
-    dim %= len(sizes)
-    index %= sizes[dim]
-    source = g.reshape(source, [*sizes[:dim], 1, *sizes[dim + 1 :]])
-    return _replace(g, x, source, dim, index, index + 1)
-
-
-def slice_scatter(
-    g: Emitter,
-    x: SSAValue,
-    source: SSAValue,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> SSAValue:
-    """The tensor with a slice along one dimension overwritten."""
-    sizes = shape_of(x)
-    dim %= len(sizes)
-    first, stop, _ = slice(start, end).indices(sizes[dim])
-    if step != 1:
-        count = len(range(first, stop, step))
-        places = g.emit(graph.IotaOp(TensorType(i64, [count]), start=first, step=step))
-        return index_put(g, x, [*[None] * dim, places], source)
-    return _replace(g, x, source, dim, first, max(first, stop))
-
-
-def _replace(
-    g: Emitter, x: SSAValue, source: SSAValue, dim: int, start: int, stop: int
-) -> SSAValue:
-    """Overwrite a range of x along a dimension by the source."""
-    size = shape_of(x)[dim]
-    part = list(shape_of(x))
-    part[dim] = stop - start
-    source = g.expand(g.cast(source, g.element), part)
-    parts = [g.slice(x, dim, 0, start), source, g.slice(x, dim, stop, size)]
-    return concat(g, [p for p in parts if shape_of(p)[dim] != 0] or [source], dim)
-
-
 SHAPE: Table = {
     aten.view.default: reshape,
     aten._unsafe_view.default: reshape,
@@ -250,7 +207,5 @@ SHAPE: Table = {
     aten.diagonal.default: diagonal,
     aten.as_strided.default: as_strided,
     aten.copy.default: copy,
-    aten.select_scatter.default: select_scatter,
-    aten.slice_scatter.default: slice_scatter,
 }
 """The translations of operators that only move elements."""

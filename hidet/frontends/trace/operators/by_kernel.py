@@ -3,6 +3,8 @@
 They are aliases of operators. The kernel is selected as usual, and kernel parameters are ignored.
 """
 
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeAlias
 
 from hidet.frontends.trace.operators import contraction, transform
@@ -105,16 +107,7 @@ def matmul_x86(a: Tensor, b: Tensor) -> Tensor:
     return contraction.matmul(a, b)
 
 
-__all__ = [
-    "conv1d_gemm",
-    "conv2d_gemm",
-    "conv2d_gemm_fp16",
-    "conv2d_gemm_fp16_channel_last",
-    "conv2d_gemm_image_transform",
-    "conv2d_transpose_gemm",
-    "conv2d_winograd",
-    "conv3d_gemm",
-    "cuda_batch_matmul",
-    "matmul_cublas",
-    "matmul_x86",
-]
+BY_KERNEL: dict[str, Callable[..., Tensor]] = {
+    name: value for name, value in vars().items() if isinstance(value, FunctionType)
+}
+"""The operators of this module by name."""

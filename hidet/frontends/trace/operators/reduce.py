@@ -1,11 +1,11 @@
 """Reductions along dimensions; None stands for all dimensions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 import torch
 
-from hidet.frontends.trace.recording import T, operator
+from hidet.frontends.trace.recording import T, named_operator, operator
 
 Dims = int | Sequence[int] | None
 """One dimension, several, or all."""
@@ -51,22 +51,19 @@ def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
     return torch.flip(result, [dim]) if reverse else result
 
 
-@operator
-def max(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the maxima along dimensions."""
-    return torch.amax(x, _listed(x, dims), keep_dim)
+def _along(function: Callable[..., T], name: str, what: str) -> Callable[..., T]:
+    """Return the operator for a reduction of torch along dimensions."""
+
+    def call(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
+        return function(x, _listed(x, dims), keep_dim)
+
+    return named_operator(call, name, f"Return the {what} along dimensions.")
 
 
-@operator
-def mean(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the means along dimensions."""
-    return torch.mean(x, _listed(x, dims), keep_dim)
-
-
-@operator
-def min(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the minima along dimensions."""
-    return torch.amin(x, _listed(x, dims), keep_dim)
+max = _along(torch.amax, "max", "maxima")
+mean = _along(torch.mean, "mean", "means")
+min = _along(torch.amin, "min", "minima")
+sum = _along(torch.sum, "sum", "sums")
 
 
 @operator
@@ -80,12 +77,6 @@ def prod(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
 def std(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
     """Return the standard deviations along dimensions, without Bessel's correction."""
     return torch.sqrt(torch.var(x, _listed(x, dims), correction=0, keepdim=keep_dim))
-
-
-@operator
-def sum(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
-    """Return the sums along dimensions."""
-    return torch.sum(x, _listed(x, dims), keep_dim)
 
 
 @operator

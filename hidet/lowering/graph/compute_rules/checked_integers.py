@@ -4,11 +4,12 @@ from functools import partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, StringAttr, i32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.dialects.graph.base import element_type
+from hidet.dialects.graph.shape import is_argument
 from hidet.dialects.locations import source_line
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.graph.compute_rules.scalars import IS_LESS, elementwise, select
@@ -25,17 +26,12 @@ def checked_positions(
         op.size.value.data,
         named(op, op.operator),
         from_end=op.from_end is not None,
-        ahead=on_cpu and op.from_end is None and _is_given(op),
+        ahead=on_cpu
+        and op.from_end is None
+        and is_argument(op.x)
+        and element_type(op.x) in (i32, i64),
     )
     return b.insert(arith.IndexCastOp(b.insert(checked).result, x.type)).result
-
-
-def _is_given(op: graph.CheckedPositionsOp) -> bool:
-    """Return whether the operand is an argument of the program, reshaped or not."""
-    given = op.operands[0]
-    while isinstance(given.owner, graph.ReshapeOp):
-        given = given.owner.operands[0]
-    return isinstance(given.owner, Block) and element_type(given) in (i32, i64)
 
 
 def checked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:

@@ -1,158 +1,48 @@
 """Rules of pools: a grid over window positions, with a reduction over the window."""
 
-from functools import reduce
+from functools import partial
+from math import inf, prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import shape_of
-from hidet.lowering.graph.compute_rules.grid_builder import (
-    GridBuilder,
-    Indices,
-    WindowAccess,
-    convert,
-)
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, WindowAccess
 from hidet.lowering.single_walk import Rule
-from hidet.lowering.templates.base import ceil_div
-from hidet.rewriting.builder import Index
 
 SPATIAL = 2
 """The number of spatial dimensions, the last ones."""
 
 
-def access_of(op: graph.MaxPool2dOp | graph.AvgPool2dOp) -> WindowAccess:
-    """Return the window access of a pool."""
-    sizes, positions = shape_of(op.x)[-SPATIAL:], op.result_type.get_shape()[-SPATIAL:]
-    return WindowAccess(op.x, sizes, op.window, positions)
-
-
-def pooled_at(
-    b: GridBuilder,
-    op: graph.MaxPool2dOp | graph.AvgPool2dOp,
-    kind: ReduceKind,
-    outside: float,
-    indices: Indices,
+def pool2d(
+    kind: ReduceKind, outside: float, b: GridBuilder, op: graph.MaxPool2dOp | graph.AvgPool2dOp
 ) -> SSAValue:
-    """Reduce the elements of a window, with a constant outside of the image."""
-    leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
-    element = op.result_type.element_type
-    access = access_of(op)
-
-    def element_at(offset: Indices) -> SSAValue:
-        return b.widen(
-            access.element(b, leading, position, offset, lambda: b.exact(outside, element))
-        )
-
-    return b.reduce(kind, op.window.kernel, element_at)
-
-
-def max_pool2d(b: GridBuilder, op: graph.MaxPool2dOp) -> SSAValue:
-    """The maximum of the window."""
-    return b.result_of(op, lambda indices: pooled_at(b, op, ReduceKind.MAX, -float("inf"), indices))
-
-
-def avg_pool2d(b: GridBuilder, op: graph.AvgPool2dOp) -> SSAValue:
-    """The sum of the window, divided by a constant or by its number of elements."""
-
-    def scalar_at(indices: Indices) -> SSAValue:
-        total = pooled_at(b, op, ReduceKind.ADD, 0, indices)
-        divisor = divisor_at(b, op, indices[-SPATIAL:], total)
-        return b.apply(arith.DivfOp, total, divisor)
-
-    return b.result_of(op, scalar_at)
-
-
-def divisor_at(
-    b: GridBuilder, op: graph.AvgPool2dOp, position: Indices, total: SSAValue
-) -> SSAValue:
-    """Return the divisor at a position, in the type of the sum."""
-    if op.divisor is not None:
-        return b.constant(op.divisor.value.data, total.type)
-    access = access_of(op)
-    counts = [counted(b, op, access, axis, at) for axis, at in enumerate(position)]
-    return as_number(b, reduce(b.mul, counts, 1), total)
-
-
-def counted(
-    b: GridBuilder, op: graph.AvgPool2dOp, access: WindowAccess, axis: int, position: Index
-) -> Index:
-    """Count the window elements along an axis, with or without padding.
-
-    A window begins at position * stride - padding. Elements beyond the trailing padding never
-    count.
-    """
-    kernel, padding = op.window.kernel[axis], op.window.padding[axis]
-    border = padding if bool(op.count_include_pad) else 0
-    low, high = -border, access.sizes[axis] + border
-    first, last = access.bounds(axis)
-    if first >= low and last < high:
-        return kernel
-    begin = b.subtract(b.mul(position, op.window.stride[axis]), padding)
-    end = b.add(begin, kernel)
-    if first < low:
-        begin = b.apply(arith.MaxSIOp, b.index(begin), b.index(low))
-    if last >= high:
-        end = b.apply(arith.MinSIOp, b.index(end), b.index(high))
-    return b.subtract(end, begin)
-
-
-def as_number(b: GridBuilder, count: Index, like: SSAValue) -> SSAValue:
-    """Return a count in the type of another scalar."""
-    if isinstance(count, int):
-        return b.constant(count, like.type)
-    return convert(b, b.insert(arith.IndexCastOp(count, i64)).result, like.type)
-
-
-# ----------------------------------------------------------------------------- adaptive
-
-
-def adaptive_avg_pool2d(b: GridBuilder, op: graph.AdaptiveAvgPool2dOp) -> SSAValue:
-    """The mean of each part, by a loop over the largest part with a guard."""
-    sizes = shape_of(op.x)[-SPATIAL:]
-    parts = op.output_size.get_values()
-    # Part i of n has the elements from i * size // n to the quotient of (i + 1) * size, rounded up.
-    extents = [
-        max(ceil_div((i + 1) * size, n) - i * size // n for i in range(n))
-        for size, n in zip(sizes, parts, strict=True)
-    ]
+    """The reduction of the window, with a constant outside of the image; a mean is divided."""
+    sizes, found = shape_of(op.x)[-SPATIAL:], op.result_type
+    access = WindowAccess(op.x, sizes, op.window, found.get_shape()[-SPATIAL:])
 
     def scalar_at(indices: Indices) -> SSAValue:
         leading, position = indices[:-SPATIAL], indices[-SPATIAL:]
-        begins, lengths = zip(
-            *(
-                part_at(b, at, size, count)
-                for at, size, count in zip(position, sizes, parts, strict=True)
-            ),
-            strict=True,
-        )
 
-        def element(offset: Indices) -> SSAValue:
-            inside = [b.less(o, length) for o, length in zip(offset, lengths, strict=True)]
-            place = [b.add(begin, o) for begin, o in zip(begins, offset, strict=True)]
-            return b.choose_if_all(
-                inside,
-                lambda: b.read(op.x, [*leading, *place]),
-                lambda: b.constant(0, op.result_type.element_type),
+        def element_at(offset: Indices) -> SSAValue:
+            return b.widen(
+                access.element(
+                    b, leading, position, offset, lambda: b.exact(outside, found.element_type)
+                )
             )
 
-        total = b.reduce(ReduceKind.ADD, extents, element)
-        return b.apply(arith.DivfOp, total, as_number(b, reduce(b.mul, lengths, 1), total))
+        total = b.reduce(kind, op.window.kernel, element_at)
+        if isinstance(op, graph.MaxPool2dOp):
+            return total
+        divisor = prod(op.window.kernel) if op.divisor is None else op.divisor.value.data
+        return b.apply(arith.DivfOp, total, b.constant(divisor, total.type))
 
     return b.result_of(op, scalar_at)
 
 
-def part_at(b: GridBuilder, number: SSAValue, size: int, count: int) -> tuple[Index, Index]:
-    """Return the start and the length of a part of a dimension."""
-    begin = b.div(b.mul(number, size), count)
-    end = b.div(b.add(b.mul(number, size), size + count - 1), count)
-    return begin, b.subtract(end, begin)
-
-
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.AdaptiveAvgPool2dOp: adaptive_avg_pool2d,
-    graph.AvgPool2dOp: avg_pool2d,
-    graph.MaxPool2dOp: max_pool2d,
+    graph.AvgPool2dOp: partial(pool2d, ReduceKind.ADD, 0),
+    graph.MaxPool2dOp: partial(pool2d, ReduceKind.MAX, -inf),
 }

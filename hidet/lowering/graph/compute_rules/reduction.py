@@ -1,131 +1,124 @@
-"""Rules of reductions: a grid with a `compute.reduce`; two for a variance."""
+"""Rules of reductions: a grid with a `compute.reduce`, or several that share rows."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
+from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import i1
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.graph.base import computation_type, element_type, shape_of
+from hidet.dialects.graph.base import Tensor, computation_type, element_type, shape_of
 from hidet.dialects.graph.reduction import ReductionOp
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
 from hidet.lowering.single_walk import Rule
 
 
-class Axes:
-    """The dimensions of a tensor, partitioned into reduced axes and kept dimensions."""
-
-    def __init__(self, shape: Sequence[int], axes: Sequence[int]) -> None:
-        self.shape = tuple(shape)
-        self.axes = tuple(axes)
-        self.kept = [dim for dim in range(len(shape)) if dim not in axes]
-        self.outer = [shape[dim] for dim in self.kept]
-        self.extents = [shape[axis] for axis in axes]
-        self.count = prod(self.extents)
-
-    def merge(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
-        """Return the indices of an element from the kept and the reduced ones."""
-        by_dim = dict(zip(self.kept, outer, strict=True)) | dict(zip(self.axes, inner, strict=True))
-        return [by_dim[dim] for dim in range(len(self.shape))]
-
-    def outer_of(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        """Return the kept indices of an element."""
-        return [indices[dim] for dim in self.kept]
-
-
-def reciprocal(count: int) -> float:
-    """Return 1 / count; infinity for 0, so that an empty mean is NaN as in torch."""
-    return 1 / count if count else float("inf")
-
-
-def axes_of(op: ReductionOp) -> Axes:
-    """Return the axes of a reduction."""
-    return Axes(shape_of(op.x), op.axes.get_values())
-
-
-def over_result(
-    b: GridBuilder, op: ReductionOp, scalar_of: Callable[[Indices], SSAValue]
+def reduced(
+    b: GridBuilder,
+    x: SSAValue,
+    axes: Sequence[int],
+    kind: ReduceKind,
+    result: Tensor | None = None,
+    *,
+    of: Callable[[SSAValue, Indices], SSAValue] | None = None,
+    factor: float | None = None,
 ) -> SSAValue:
-    """Build the grid of the result, whose scalar depends on the kept indices."""
-    axes = axes_of(op)
-    return b.result_of(op, lambda at: scalar_of(axes.outer_of(at) if bool(op.keepdims) else at))
+    """Build a grid of reductions of x along axes, each optionally multiplied by a factor.
+
+    The type of the result may keep the axes, with size 1; by default it does not, and has the
+    computation type. `of` maps an element, given its indices along the other dimensions.
+    """
+    sizes = shape_of(x)
+    kept = [dim for dim in range(len(sizes)) if dim not in axes]
+    if result is None:
+        result = TensorType(computation_type(element_type(x)), [sizes[dim] for dim in kept])
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        outer = indices if len(indices) == len(kept) else [indices[dim] for dim in kept]
+
+        def element_at(inner: Indices) -> SSAValue:
+            by_dim = dict(zip((*kept, *axes), (*outer, *inner), strict=True))
+            element = b.read(x, [by_dim[dim] for dim in range(len(sizes))])
+            return element if of is None else of(element, outer)
+
+        total = b.reduce(kind, [sizes[axis] for axis in axes], element_at)
+        if factor is None:
+            return total
+        return b.apply(arith.MulfOp, total, b.constant(factor, total.type))
+
+    return b.grid(result.get_shape(), result.element_type, scalar_at)
 
 
-def total(b: GridBuilder, kind: ReduceKind, x: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
-    """Reduce x along the axes."""
-    return b.reduce(kind, axes.extents, lambda inner: b.read(x, axes.merge(outer, inner)))
-
-
-def reduction(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
+def reduction(kind: ReduceKind, b: GridBuilder, op: ReductionOp, **how: Any) -> SSAValue:
     """One grid with one reduction."""
-    return over_result(b, op, lambda outer: total(b, kind, op.x, axes_of(op), outer))
+    return reduced(b, op.x, op.axes.get_values(), kind, op.result_type, **how)
 
 
 def truth(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
     """The maximum or minimum of whether elements are not 0."""
-    axes = axes_of(op)
 
-    def scalar_of(outer: Indices) -> SSAValue:
-        return b.reduce(
-            kind,
-            axes.extents,
-            lambda inner: convert(b, b.read(op.x, axes.merge(outer, inner)), i1),
-        )
+    def is_true(x: SSAValue, outer: Indices) -> SSAValue:
+        return convert(b, x, i1)
 
-    return over_result(b, op, scalar_of)
+    return reduction(kind, b, op, of=is_true)
 
 
-def scaled(b: GridBuilder, x: SSAValue, factor: float) -> SSAValue:
-    """Return a scalar times a constant."""
-    return b.apply(arith.MulfOp, x, b.constant(factor, x.type))
-
-
-def mean_at(b: GridBuilder, x: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
-    """Return the mean of x along the axes: the sum times 1 / count."""
-    return scaled(b, total(b, ReduceKind.ADD, x, axes, outer), reciprocal(axes.count))
-
-
-def mean_grid(b: GridBuilder, x: SSAValue, axes: Axes) -> SSAValue:
-    """Build the means of x along the axes in the computation type, without reduced dimensions."""
-    kind = computation_type(element_type(x))
-    return b.grid(axes.outer, kind, lambda outer: mean_at(b, x, axes, outer))
-
-
-def squares_at(b: GridBuilder, x: SSAValue, mean: SSAValue, axes: Axes, outer: Indices) -> SSAValue:
-    """Return the sum of squared deviations from the mean."""
-
-    def square(inner: Indices) -> SSAValue:
-        element = b.read(x, axes.merge(outer, inner))
-        distance = b.apply(arith.SubfOp, element, b.read(mean, outer))
-        return b.apply(arith.MulfOp, distance, distance)
-
-    return b.reduce(ReduceKind.ADD, axes.extents, square)
+def reciprocal(op: ReductionOp, correction: int = 0) -> float:
+    """Return 1 / (count - correction); infinity for 0: an empty mean is NaN, as in torch."""
+    count = prod(shape_of(op.x)[axis] for axis in op.axes.get_values()) - correction
+    return 1 / count if count > 0 else float("inf")
 
 
 def mean(b: GridBuilder, op: ReductionOp) -> SSAValue:
     """One grid: the sum times 1 / count."""
-    return over_result(b, op, lambda outer: mean_at(b, op.x, axes_of(op), outer))
+    return reduction(ReduceKind.ADD, b, op, factor=reciprocal(op))
 
 
 def variance(b: GridBuilder, op: graph.VarOp) -> SSAValue:
     """Two grids: the mean, then squared deviations times 1 / (count - correction)."""
-    axes = axes_of(op)
-    means = mean_grid(b, op.x, axes)
-    factor = reciprocal(max(axes.count - op.correction.value.data, 0))
+    means = reduced(b, op.x, op.axes.get_values(), ReduceKind.ADD, factor=reciprocal(op))
 
-    def scalar_of(outer: Indices) -> SSAValue:
-        return scaled(b, squares_at(b, op.x, means, axes, outer), factor)
+    def square(x: SSAValue, outer: Indices) -> SSAValue:
+        distance = b.apply(arith.SubfOp, x, b.read(means, outer))
+        return b.apply(arith.MulfOp, distance, distance)
 
-    return over_result(b, op, scalar_of)
+    factor = reciprocal(op, op.correction.value.data)
+    return reduction(ReduceKind.ADD, b, op, of=square, factor=factor)
+
+
+def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
+    """Four grids: row maximum, sum of exp of the difference, its logarithm, the difference to both.
+
+    The difference is recomputed, instead of stored.
+    """
+    axis = op.axis.value.data
+    top = reduced(b, op.x, [axis], ReduceKind.MAX)
+
+    def distance(x: SSAValue, outer: Indices) -> SSAValue:
+        return b.apply(arith.SubfOp, x, b.read(top, outer))
+
+    def power(x: SSAValue, outer: Indices) -> SSAValue:
+        return b.apply(math.ExpOp, distance(x, outer))
+
+    sums = reduced(b, op.x, [axis], ReduceKind.ADD, of=power)
+    element = element_type(sums)
+    logs = b.grid(shape_of(sums), element, lambda at: b.apply(math.LogOp, b.read(sums, at)))
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        outer = [*indices[:axis], *indices[axis + 1 :]]
+        return b.apply(arith.SubfOp, distance(b.read(op.x, indices), outer), b.read(logs, outer))
+
+    return b.result_of(op, scalar_at)
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.AllOp: partial(truth, ReduceKind.MIN),
     graph.AnyOp: partial(truth, ReduceKind.MAX),
+    graph.LogSoftmaxOp: log_softmax,
     graph.MaxOp: partial(reduction, ReduceKind.MAX),
     graph.MeanOp: mean,
     graph.MinOp: partial(reduction, ReduceKind.MIN),
