@@ -18,17 +18,13 @@ from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.toolchains import Toolchain
 from hidet.driver.options import CompileOptions
+from hidet.driver.parallel import LOWER_SECONDS, WORKER
 from hidet.driver.programs import source_fingerprint
 from hidet.errors import CompilationError
 from hidet.runtime.plan import Plan
 from hidet.tuning.tuner import Built, Conditions, Tuner
 from hidet.tuning.winners import Winners
 from hidet.tuning.workers import Message, WorkerError, WorkerPool
-
-LOWERING = "hidet.driver.lowering_worker"
-
-LOWER_SECONDS = 120.0
-"""A candidate that takes longer to lower is rejected."""
 
 MOST_IN_A_RUN = 8
 """The maximal number of candidates per run of the compiler, whose start-up they share."""
@@ -62,7 +58,7 @@ class CandidateBuilder(ExitStack):
         self._store = store
         self._workers = workers or len(os.sched_getaffinity(0))
         self._time_limit = time_limit
-        self._pool = self.enter_context(WorkerPool(LOWERING, self._workers, LOWER_SECONDS))
+        self._pool = self.enter_context(WorkerPool(WORKER, self._workers, LOWER_SECONDS))
 
     def build(
         self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
