@@ -3,17 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    FixedBitwidthType,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType, StringAttr, UnitAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import prop_def, traits_def
+from xdsl.irdl import traits_def
 from xdsl.traits import EffectInstance
 from xdsl.utils.exceptions import VerifyException
 
@@ -154,21 +147,6 @@ def _text(attribute: Attribute | None) -> str:
             return str(attribute.data.value)
         case _:
             return str(int(isinstance(attribute, UnitAttr)))
-
-
-class GroupWaitOp(InstructionOp):
-    """A wait until at most `pending` commit groups are in flight."""
-
-    TEMPLATE: ClassVar = ("pending",)
-
-    pending = prop_def(IntegerAttr[I64])
-
-    assembly_format = "$pending attr-dict"
-
-    def verify_(self) -> None:
-        """Check the number of groups."""
-        if self.pending.value.data < 0:
-            raise VerifyException(f"{self.pending.value.data} groups cannot be in flight")
 
 
 def element_bits(memref: SSAValue) -> int:
