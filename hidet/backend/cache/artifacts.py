@@ -54,21 +54,7 @@ class Store:
         self._unchecked_bytes = max_bytes  # written since the size was last checked
         self.kept: dict[Path, Entry] = {}
         """The entries that could not be written, by the folder that they would have."""
-
-    @property
-    def kernels(self) -> "ArtifactCache":
-        """The compiled binaries."""
-        return ArtifactCache(self, "kernels")
-
-    @property
-    def programs(self) -> "ArtifactCache":
-        """The plans of lowered graphs."""
-        return ArtifactCache(self, "programs")
-
-    @property
-    def winners(self) -> "ArtifactCache":
-        """The winners of the tuner."""
-        return ArtifactCache(self, "winners")
+        self.kernels, self.programs, self.winners = (ArtifactCache(self, n) for n in NAMESPACES)
 
     def entries(self) -> list[EntryInfo]:
         """List all entries, the least recently used first."""
