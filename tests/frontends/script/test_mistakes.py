@@ -299,7 +299,7 @@ WHOLE = [
         )
     ),
     whole(
-        "the grid of 'kernel' is not divisible into clusters of 2 blocks ... a multiple of 2",
+        "clusters of (2, 1, 1) blocks in a grid of (3, 1, 1)",
         "def",
         """
         with hidet.script_module():
@@ -311,7 +311,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "a group inside of another one ... put one after the other",
+        "a task.group cannot be nested in another one",
         "for",
         """
         with hidet.script_module():
@@ -325,8 +325,8 @@ WHOLE = [
         """,
     ),
     whole(
-        "a barrier of the block in a group ... barrier_sync(1, count)",
-        "syncthreads",
+        "cuda.sync_threads in a task.group: other threads do not reach it",
+        "for",
         """
         with hidet.script_module():
             @hidet.script
