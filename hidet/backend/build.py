@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict
-from types import TracebackType
 from typing import Self
 
 from tqdm import tqdm
@@ -205,12 +204,7 @@ class KernelBuilds:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is not None and error is not self._error:
             self._processes.end()
         if isinstance(error, KeyboardInterrupt):

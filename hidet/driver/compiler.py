@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-from hidet.backend.build import build_kernels, find_binary
-from hidet.backend.cache import Store, open_store
+from hidet.backend.build import build_kernels
+from hidet.backend.cache import Store
 from hidet.backend.cache.folder import sealing_key
 from hidet.backend.toolchains import Gxx
 from hidet.backend.toolchains.gxx import cpu_description
@@ -56,7 +56,7 @@ def compile_graph(
         toolchain = find_toolchain(device, settings)
         text = str(module)
         arch = find_arch(device, settings)
-        store = open_store(settings.cache_dir, settings.cache_size_limit)
+        store = settings.store()
         # Winners that are only looked up may have changed, so their state is part of the key.
         winners = Winners(store).state() if settings.search_space == 0 else ""
         key = program_key(text, toolchain, arch, settings, winners)
@@ -105,8 +105,7 @@ def own_key() -> bytes:
     Raises:
         CacheError: the cache cannot be used.
     """
-    options = CompileOptions.current()
-    return sealing_key(open_store(options.cache_dir, options.cache_size_limit).folder)
+    return sealing_key(CompileOptions.current().store().folder)
 
 
 def machine_of(device: torch.device) -> str:
@@ -124,24 +123,18 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
         CacheError: they are no longer in the cache.
     """
     options = CompileOptions.current()
-    store = open_store(options.cache_dir, options.cache_size_limit)
-    toolchain = find_toolchain(device, options)
-    binaries: dict[str, bytes] = {}
-    for kernel in plan.kernels:
-        key = kernel.artifact_key
-        binary = find_binary(store.kernels, key, toolchain, toolchain.entry(kernel.symbol))
-        if binary is None:
-            what = f"the binary of kernel '{kernel.symbol}' is no longer in the cache"
-            raise CacheError(what, hint="compile the graph again before saving it")
-        binaries[key] = binary
+    programs = ProgramCache(options.store(), find_toolchain(device, options))
+    binaries = programs.binaries(plan)
+    if binaries is None:
+        what = "a binary of the graph is no longer in the cache"
+        raise CacheError(what, hint="compile the graph again before saving it")
     return binaries
 
 
 @resource_errors("the graph cannot be loaded")
 def load_binaries(plan: Plan, binaries: Mapping[str, bytes], device: torch.device) -> CompiledGraph:
     """Return the compiled graph of a plan with these binaries, by their keys."""
-    options = CompileOptions.current()
     library = None
     if plan.target != "cpu":
-        library = native_library(open_store(options.cache_dir, options.cache_size_limit))
+        library = native_library(CompileOptions.current().store())
     return CompiledGraph(plan, binaries, device, native=library)
