@@ -30,7 +30,7 @@ ACCESSES = {
     "%r = memref.load %x[%i] : memref<64xf32>": ("x", ""),
     "memref.store %a, %x[%i] : memref<64xf32>": ("", "x"),
     "%r = arith.addf %a, %a : f32": ("", ""),
-    "%r = cuda.fast exp2 %a": ("", ""),
+    "%r = cuda.round_tf32 %a": ("", ""),
     "%r = cuda.shfl xor %a, %n : f32": ("", ""),
     "cuda.copy_vector %x[%i] to %v[%i] width 4 : memref<64xf32> to "
     "memref<8xf32, #cuda.space<local>>": ("x", "v"),
