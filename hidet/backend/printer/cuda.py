@@ -194,8 +194,10 @@ def _track(op: cuda.TrackOp, writer: Writer) -> None:
 def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
     """Print `hidet::check_bounds("sa", {{i, 16}, {j, 64}}, 4);`."""
     width = op.width.value.data
+    # The extent of the memory behind a pointer, which is -1 in the IR.
+    unknown = "" if op.memory is None else f"hidet::extent_of({writer.text_of(op.memory).text})"
     pairs = [
-        f"{{{writer.text_of(index).text}, {extent if extent >= 0 else _extent(op, writer)}}}"
+        f"{{{writer.text_of(index).text}, {extent if extent >= 0 else unknown}}}"
         for index, extent in zip(op.indices, op.extents.get_values(), strict=True)
     ]
     arguments = [c_string(op.label.data), f"{{{', '.join(pairs)}}}"]
@@ -204,12 +206,6 @@ def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
     elif width != 1:
         arguments.append(str(width))
     writer.line(f"hidet::check_bounds({', '.join(arguments)});")
-
-
-def _extent(op: cuda.CheckBoundsOp, writer: Writer) -> str:
-    """Return the extent of the memory behind a pointer."""
-    assert op.memory is not None
-    return f"hidet::extent_of({writer.text_of(op.memory).text})"
 
 
 def _check_access(op: cuda.CheckAccessOp, writer: Writer) -> None:
