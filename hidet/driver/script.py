@@ -94,7 +94,8 @@ class CompiledModule:
     def __init__(self, ir_module: IRModule) -> None:
         self._ir = ir_module.clone()
         settings = CompileOptions.current()
-        key = "" if settings.dump_dir is None else _key(str(ir_module))
+        text = "" if settings.dump_dir is None else str(ir_module)
+        key = hashlib.sha256(text.encode()).hexdigest()
         dump = Dump(settings.dump_dir, key, "script")
         times = CompileTimes()
         self._final = ir_module.clone()
@@ -164,11 +165,6 @@ class CompiledModule:
         if level == "cuda":
             run_pipeline(module, make_context(), PassOptions(), pipeline="script-to-cuda")
         return module_text(module)
-
-
-def _key(text: str) -> str:
-    """Return the name of a module in a dump."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
