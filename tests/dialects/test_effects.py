@@ -48,7 +48,7 @@ ACCESSES = {
     # Memory that nobody can name.
     "cuda.sync_threads": None,
     "cuda.cp_async_wait 0": None,
-    "cuda.effect 'fence_gpu'()": None,
+    "cuda.fence_gpu": None,
     "%r = cuda.atomic add %a, %x[%i] : memref<64xf32>": None,
     "%r = cuda.ordered_load acquire gpu %x[%i] : memref<64xf32>": None,
 }

@@ -14,7 +14,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -31,21 +30,6 @@ BLOCK_VOTES: dict[str, Instruction] = {
     for kind, ptx in (("and", "and.pred"), ("or", "or.pred"), ("count", "popc.u32"))
 }
 """Block barriers with a reduction, by kind."""
-
-EFFECTS: dict[str, Instruction] = {
-    name: Instruction(name, (), ptx, arch, orders=True)
-    for name, ptx, arch in (
-        ("fence_cta", "fence.acq_rel.cta", 50),
-        ("fence_gpu", "fence.acq_rel.gpu", 50),
-        ("fence_sys", "fence.acq_rel.sys", 50),
-        ("fence_proxy_async_global", "fence.proxy.async.global", 90),
-        ("nanosleep", "nanosleep.u32", 70),
-    )
-}
-"""Side effects of one thread that are no memory accesses, by name."""
-
-EFFECT_OPERANDS: dict[str, int] = {"nanosleep": 1}
-"""The number of i32 operands of an effect; 0 by default."""
 
 BlockVote = StrEnum("BlockVote", "AND OR COUNT")
 """The reduction of a block barrier, as in CUDA's `__syncthreads_*`."""
@@ -78,32 +62,6 @@ class SyncVoteOp(InstructionOp):
     def verify_(self) -> None:
         """Check the type of the result."""
         _verify_vote(self.kind.data, self.result.type)
-
-
-@irdl_op_definition
-class EffectOp(InstructionOp):
-    """`cuda.effect "fence_gpu"()`: a side effect of one thread, an entry of `EFFECTS`.
-
-    Fences order the accesses before and after them for the threads of the block (`fence_cta`), of
-    the GPU, or of the system (`fence_sys`). `"nanosleep"(%ns)` sleeps for about %ns nanoseconds.
-    """
-
-    name = "cuda.effect"
-    ENTRY: ClassVar = EFFECTS
-    KEY: ClassVar = "callee"
-
-    callee = prop_def(StringAttr)
-    numbers = var_operand_def(i32)
-
-    assembly_format = "$callee `(` $numbers `)` attr-dict"
-
-    def verify_(self) -> None:
-        """Check the number of operands."""
-        wanted = EFFECT_OPERANDS.get(self.instruction.function, 0)
-        if len(self.numbers) != wanted:
-            raise VerifyException(
-                f"'{self.callee.data}' takes {wanted} numbers, not {len(self.numbers)}"
-            )
 
 
 VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")

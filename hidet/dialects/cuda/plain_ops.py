@@ -119,8 +119,15 @@ ClusterWaitOp = _plain(
     Collective(),
 )
 
-# ---- fences --------------------------------------------------------------------------------------
+# ---- fences, and sleep ---------------------------------------------------------------------------
 
+FenceCtaOp, FenceGpuOp, FenceSysOp = (
+    _plain(
+        f"orders the accesses before and after it for the threads of {threads}.",
+        Instruction(f"fence_{scope}", (), f"fence.acq_rel.{scope}", 50, orders=True),
+    )
+    for scope, threads in (("cta", "the block"), ("gpu", "the GPU"), ("sys", "the system"))
+)
 FenceMbarrierInitOp = _plain(
     "makes initialized mbarriers visible to other threads and the async proxy.",
     Instruction("fence_mbarrier_init", (), "fence.mbarrier_init.release.cluster", 90, orders=True),
@@ -129,6 +136,24 @@ FenceProxyAsyncOp = _plain(
     "makes the thread's shared stores visible to the async proxy (wgmma, TMA).",
     Instruction("fence_proxy_async", (), "fence.proxy.async.shared::cta", 90, orders=True),
 )
+
+FenceProxyAsyncGlobalOp = _plain(
+    "orders accesses to global memory with those of the async proxy (TMA).",
+    Instruction("fence_proxy_async_global", (), "fence.proxy.async.global", 90, orders=True),
+)
+
+
+@irdl_op_definition
+class NanosleepOp(InstructionOp):
+    """`cuda.nanosleep %n`: sleeps for about n nanoseconds."""
+
+    name = "cuda.nanosleep"
+    ENTRY: ClassVar = Instruction("nanosleep", (), "nanosleep.u32", 70, orders=True)
+
+    nanoseconds = operand_def(i32)
+
+    assembly_format = "$nanoseconds attr-dict"
+
 
 # ---- barriers of warps ---------------------------------------------------------------------------
 

@@ -27,16 +27,8 @@ syncthreads_and, syncthreads_or, syncthreads_count = (
         (cuda.BlockVote.COUNT, "value", "for how many of them the value is not zero"),
     )
 )
-FENCES = {
-    scope: instruction(
-        "threadfence",
-        cuda.EffectOp,
-        summary=f"Order the accesses before it ahead of those after it, as seen by {threads}.",
-        callee=f"fence_{scope.value}",
-        numbers=(),
-    )
-    for scope, threads in zip(cuda.AccessScope, ("the block", "the GPU", "the system"), strict=True)
-}
+_SCOPES = zip(cuda.AccessScope, (cuda.FenceCtaOp, cuda.FenceGpuOp, cuda.FenceSysOp), strict=True)
+FENCES = {scope: instruction("threadfence", fence) for scope, fence in _SCOPES}
 """The memory fence of each scope."""
 
 threadfence_block, threadfence, threadfence_system = FENCES.values()
@@ -61,9 +53,12 @@ _expect = instruction(
 )
 
 
-def nano_sleep(nano_seconds: object) -> None:
-    """Sleep for about this many nanoseconds, up to a million; the CPU does not sleep."""
-    insert(cuda.EffectOp("nanosleep", [i32_operand(nano_seconds)]))
+nano_sleep = instruction(
+    "nano_sleep",
+    cuda.NanosleepOp,
+    "nano_seconds",
+    summary="Sleep for about this many nanoseconds, up to a million; the CPU does not sleep.",
+)
 
 
 def cluster_sync() -> None:
