@@ -26,7 +26,7 @@ def _check_name(name: str, form: str, example: str) -> None:
 
 def _note(tree: Tree, section: str, text: str) -> str:
     """Add an entry to a section of the changelog."""
-    return tree.insert_under("CHANGELOG.md", f"### {section}", f"- {text}\n")
+    return tree.insert("CHANGELOG.md", f"- {text}\n", after=f"\n### {section}\n\n")
 
 
 def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
@@ -46,7 +46,7 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
             f"hidet/lowering/{stage}/{module}.py",
             fill(f"{kind}.py", name=name, title=class_name(name)),
         ),
-        tree.insert_after("hidet/universe.py", f" {last}\n", f"        {name}\n"),
+        tree.insert("hidet/universe.py", f"        {name}\n", after=f" {last}\n"),
         tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill(f"{kind}.mlir", name=name)),
         _note(tree, "The compiler", f"The pass `{name}`."),
     ]
@@ -159,11 +159,15 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
     if scalar is None:
         rules = "hidet/lowering/graph/compute_rules/scalars.py"
         rule = fill("rule.py", name=name, parameters=_join(family.operands, "{}: SSAValue"))
-        tree.insert(rules, "SCALAR_RULES: ", rule)
-        changed.append(tree.insert(rules, "    graph.WhereOp: ", f"    graph.{title}Op: {name},\n"))
+        tree.insert(rules, rule, before="SCALAR_RULES: ")
+        changed.append(
+            tree.insert(rules, f"    graph.{title}Op: {name},\n", before="    graph.WhereOp: ")
+        )
     if all(overload in decompositions() for overload in overloads):
         kept, line = "hidet/frontends/torch/decompositions.py", f"    aten.{name}: "
-        changed.append(tree.insert(kept, "    aten.all: ", f'{line}"the graph dialect has it",\n'))
+        changed.append(
+            tree.insert(kept, f'{line}"the graph dialect has it",\n', before="    aten.all: ")
+        )
     fields = f'{family.base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
     operation = f"{title}Op = define({fields})\n"
     if len(operation) > 101:
@@ -204,10 +208,10 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
     }
     table, header = "hidet/arch/functions.py", "hidet/backend/device/hidet_scalar.h"
     row = f'    ("{name}", "{"f" * len(taken)}->f", _{name}, "what {name} gives"),\n'
-    tree.insert(table, "_KINDS = ", fill("instruction_meaning.py", **words))
+    tree.insert(table, fill("instruction_meaning.py", **words), before="_KINDS = ")
     return [
-        tree.insert(table, '    ("isnan"', row),
-        tree.insert(header, "}  // namespace hidet", fill("instruction_body.h", **words)),
+        tree.insert(table, row, before='    ("isnan"'),
+        tree.insert(header, fill("instruction_body.h", **words), before="}  // namespace hidet"),
         tree.write(f"lit_tests/frontends/script/{name}.py", fill("instruction_script.py", **words)),
         _note(tree, "Scripts", f"`hidet.lang.math.{name}`."),
     ]
