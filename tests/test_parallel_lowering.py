@@ -230,7 +230,7 @@ def test_serial_options(programs, options):
 
 FAILING = """
 import os, sys, time
-from hidet.driver import kernel_worker
+from hidet.driver import lowering_worker
 from hidet.errors import HidetError
 from hidet.lowering.task.insert_barriers import InsertBarriersPass
 from hidet.tuning.workers import serve
@@ -239,7 +239,7 @@ def lower(request):
     with open({folder!r} + f"/{{os.getpid()}}", "w"):
         pass
     {statement}
-    return kernel_worker.lower(request)
+    return lowering_worker.lower(request)
 
 serve(lower)
 """

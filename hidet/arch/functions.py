@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from hidet.arch.instructions import Instruction
 
 
@@ -17,6 +19,7 @@ class Operand(Enum):
     """The kinds of parameters, as types of the IR; the comments have the types in C."""
 
     FLOAT = ("f32", "f64")  # float, double
+    FLOAT32 = ("f32",)  # float
     WORD = ("i32", "i64")  # unsigned int, unsigned long long
     WORD32 = ("i32",)  # unsigned int
     NUMBER = ("i32", "i32")  # int, whatever the width of the others
@@ -188,5 +191,41 @@ RANDOM_FUNCTIONS: dict[str, ScalarFunction] = _table(
 )
 """Random number generators on words, by name."""
 
-FUNCTIONS: dict[str, ScalarFunction] = BIT_FUNCTIONS | FLOAT_FUNCTIONS | RANDOM_FUNCTIONS
+
+def _numpy(name: str) -> Callable[[float], float]:
+    """Return a function of numpy, which returns infinity or NaN where Python raises an error."""
+    return getattr(np, name)
+
+
+def _rsqrt(x: float) -> float:
+    return float(1 / np.sqrt(x))
+
+
+FAST_FUNCTIONS: dict[str, ScalarFunction] = {
+    f"fast_{name}": ScalarFunction(
+        f"fast_{name}",
+        (),
+        f"{ptx}.f32",
+        arch,
+        takes=(Operand.FLOAT32,),
+        gives=Operand.FLOAT32,
+        meaning=meaning,
+        summary=f"{name}(x) of an f32 by one instruction, with an error of {error}",
+    )
+    for name, meaning, ptx, arch, error in (
+        ("exp2", _numpy("exp2"), "ex2.approx.ftz", 50, "about 2^-22 of the result"),
+        ("log2", _numpy("log2"), "lg2.approx.ftz", 50, "about 2^-22"),
+        ("sin", _numpy("sin"), "sin.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("cos", _numpy("cos"), "cos.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("tanh", _numpy("tanh"), "tanh.approx", 75, "about 2^-11 of the result"),
+        ("rcp", _numpy("reciprocal"), "rcp.approx.ftz", 50, "about 2^-23 of the result"),
+        ("rsqrt", _rsqrt, "rsqrt.approx.ftz", 50, "about 2^-22 of the result"),
+        ("sqrt", _numpy("sqrt"), "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
+    )
+}
+"""Approximate functions of an f32 by name; subnormals are flushed to zero. The CPU is precise."""
+
+FUNCTIONS: dict[str, ScalarFunction] = (
+    BIT_FUNCTIONS | FLOAT_FUNCTIONS | RANDOM_FUNCTIONS | FAST_FUNCTIONS
+)
 """All functions of `cuda.function`, by name."""

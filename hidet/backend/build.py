@@ -5,9 +5,7 @@ import gc
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from types import TracebackType
+from dataclasses import asdict
 from typing import Self
 
 from tqdm import tqdm
@@ -111,11 +109,10 @@ class KernelBuilds:
         is_new = key not in self.keys.values()
         self.keys[name] = key
         if is_new:
-            job = _Job(name, source, key, symbol, self._toolchain, self._cache, self._processes)
             if (binary := find_binary(self._cache, key, self._toolchain, symbol)) is not None:
                 self._binaries[key] = binary
             else:
-                self._running[self._pool.submit(job.build)] = key
+                self._running[self._pool.submit(self._build, name, source, key, symbol)] = key
                 self._extend_bar()
         return key
 
@@ -129,6 +126,56 @@ class KernelBuilds:
         """
         self._collect(as_completed(tuple(self._running)))
         return {name: self._binaries[key] for name, key in self.keys.items()}
+
+    def _build(self, name: str, source: str, key: str, symbol: str | None) -> bytes:
+        """Build a file, unless another process has done so meanwhile; return the binary."""
+        toolchain = self._toolchain
+        with self._cache.building(key, give_up=lambda: self._processes.is_ended):
+            binary = find_binary(self._cache, key, toolchain, symbol)
+            if binary is not None:
+                return binary
+            try:
+                return self._compile(name, source, key, symbol)
+            except CompilationError as error:
+                raise CompilationError(
+                    f"kernel '{name}': {error.what}",
+                    log=error.log,
+                    source_path=error.source_path,
+                    hint=error.hint,
+                ) from None  # repeats the first one
+            except OSError as error:
+                raise CompilationError(
+                    f"kernel '{name}': the files of {toolchain.name} cannot be written: {error}",
+                    log="",
+                    hint=hint_of(error),
+                ) from error
+
+    def _compile(self, name: str, source: str, key: str, symbol: str | None) -> bytes:
+        """Compile and store a file; return the binary."""
+        toolchain = self._toolchain
+        with temporary_folder() as folder:
+            output = folder / f"{file_name(name)}{toolchain.suffix}"
+            report = toolchain.compile(source, output, self._processes)
+            binary = output.read_bytes()
+            try:
+                if toolchain.machine is not None:
+                    check_object(binary, toolchain.machine, symbol)
+                if (reason := toolchain.load_error(output, self._processes)) is not None:
+                    raise BadObjectError(f"it cannot be loaded: {reason}")
+            except BadObjectError as error:
+                raise CompilationError(
+                    f"{toolchain.name} succeeded, but its output is invalid: {error}",
+                    log=report.log,
+                    hint=f"check that '{' '.join(toolchain.command)}' is the intended compiler, "
+                    "and that there is space for temporary files",
+                ) from error
+        meta = {"name": name, "compiler": toolchain.name, "target": toolchain.target}
+        files = {
+            _binary_name(toolchain): binary,
+            f"kernel{toolchain.source_suffix}": source.encode(),
+        }
+        self._cache.put(key, files, {**meta, **asdict(report)})
+        return binary
 
     def _collect(self, done: Iterable[Future[bytes]]) -> None:
         """Record completed builds."""
@@ -157,12 +204,7 @@ class KernelBuilds:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is not None and error is not self._error:
             self._processes.end()
         if isinstance(error, KeyboardInterrupt):
@@ -199,67 +241,3 @@ PROGRESS = {"auto": None, "on": True, "off": False}
 
 def _binary_name(toolchain: Toolchain) -> str:
     return f"kernel{toolchain.suffix}"
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One file to build."""
-
-    name: str
-    source: str
-    key: str
-    symbol: str | None
-    toolchain: Toolchain
-    cache: ArtifactCache
-    processes: Processes
-
-    def build(self) -> bytes:
-        """Build the file, unless another process has done so meanwhile; return the binary."""
-        toolchain = self.toolchain
-        with self.cache.building(self.key, give_up=lambda: self.processes.is_ended):
-            binary = find_binary(self.cache, self.key, toolchain, self.symbol)
-            if binary is not None:
-                return binary
-            try:
-                return self._compile()
-            except CompilationError as error:
-                raise CompilationError(
-                    f"kernel '{self.name}': {error.what}",
-                    log=error.log,
-                    source_path=error.source_path,
-                    hint=error.hint,
-                ) from None  # repeats the first one
-            except OSError as error:
-                raise CompilationError(
-                    f"kernel '{self.name}': the files of {toolchain.name} cannot be written: "
-                    f"{error}",
-                    log="",
-                    hint=hint_of(error),
-                ) from error
-
-    def _compile(self) -> bytes:
-        """Compile and store the file; return the binary."""
-        toolchain = self.toolchain
-        with temporary_folder() as folder:
-            output = folder / f"{file_name(self.name)}{toolchain.suffix}"
-            report = toolchain.compile(self.source, output, self.processes)
-            binary = output.read_bytes()
-            try:
-                if toolchain.machine is not None:
-                    check_object(binary, toolchain.machine, self.symbol)
-                if (reason := toolchain.load_error(output, self.processes)) is not None:
-                    raise BadObjectError(f"it cannot be loaded: {reason}")
-            except BadObjectError as error:
-                raise CompilationError(
-                    f"{toolchain.name} succeeded, but its output is invalid: {error}",
-                    log=report.log,
-                    hint=f"check that '{' '.join(toolchain.command)}' is the intended compiler, "
-                    "and that there is space for temporary files",
-                ) from error
-        meta = {"name": self.name, "compiler": toolchain.name, "target": toolchain.target}
-        files: dict[str, Path | bytes] = {
-            _binary_name(toolchain): binary,
-            f"kernel{toolchain.source_suffix}": self.source.encode(),
-        }
-        self.cache.put(self.key, files, {**meta, **asdict(report)})
-        return binary

@@ -21,8 +21,9 @@ YOUNG_SECONDS = 60.0
 """Younger folders are not removed, as their lock may be about to be taken."""
 
 
-def make_folder() -> tuple[Path, int]:
-    """Create a folder; return it with a descriptor that holds its lock until it is closed.
+@contextmanager
+def temporary_folder() -> Generator[Path]:
+    """Create a folder for a `with` block. What cannot be removed at its end is left to `sweep`.
 
     Raises:
         OSError: it cannot be created.
@@ -34,17 +35,6 @@ def make_folder() -> tuple[Path, int]:
         folder.rmdir()
         raise
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    return folder, descriptor
-
-
-@contextmanager
-def temporary_folder() -> Generator[Path]:
-    """Create a folder for a `with` block. What cannot be removed at its end is left to `sweep`.
-
-    Raises:
-        OSError: it cannot be created.
-    """
-    folder, descriptor = make_folder()
     try:
         yield folder
     finally:

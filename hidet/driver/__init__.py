@@ -9,7 +9,7 @@
 - `compilation`: the stages of a cold start;
 - `tuning`: the tuner as a pass, and the builder of its candidates;
 - `passes`: runs the pipeline, with times, located errors, and the dumps of `HIDET_DUMP`;
-- `parallel`, `kernel_worker`: the passes on single kernels in worker processes;
+- `parallel`, `lowering_worker`: the passes on single kernels in worker processes;
 - `script`: script functions, which run on the host and launch kernels: `script_arguments` checks
   arguments, `host_code` translates host IR to Python, which calls `kernel_launch`.
 """

@@ -1,19 +1,22 @@
-"""Compiles a program of the graph dialect, or loads it from the cache."""
+"""Compiles a program of the graph dialect, or loads it from the cache or a saved graph."""
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import Store, open_store
+from hidet.backend.cache import Store
+from hidet.backend.cache.folder import sealing_key
 from hidet.backend.toolchains import Gxx
+from hidet.backend.toolchains.gxx import cpu_description
 from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
-from hidet.driver.target import find_arch, find_toolchain
-from hidet.errors import CompilationError, CompilerNotFoundError
+from hidet.driver.target import find_arch, find_target, find_toolchain
+from hidet.errors import CacheError, CompilationError, CompilerNotFoundError
 from hidet.limits import resource_errors
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.snapshots import FUNCTION, SOURCE
@@ -23,6 +26,8 @@ from hidet.tuning.winners import Winners
 if TYPE_CHECKING:
     import torch
     from xdsl.dialects.builtin import ModuleOp
+
+    from hidet.runtime.plan import Plan
 
 
 @resource_errors("the program cannot be compiled")
@@ -51,7 +56,7 @@ def compile_graph(
         toolchain = find_toolchain(device, settings)
         text = str(module)
         arch = find_arch(device, settings)
-        store = open_store(settings.cache_dir, settings.cache_size_limit)
+        store = settings.store()
         # Winners that are only looked up may have changed, so their state is part of the key.
         winners = Winners(store).state() if settings.search_space == 0 else ""
         key = program_key(text, toolchain, arch, settings, winners)
@@ -92,3 +97,44 @@ def native_library(store: Store) -> bytes | None:
             stacklevel=2,
         )
         return None
+
+
+def own_key() -> bytes:
+    """Return the key of the seals of this user's files.
+
+    Raises:
+        CacheError: the cache cannot be used.
+    """
+    return sealing_key(CompileOptions.current().store().folder)
+
+
+def machine_of(device: torch.device) -> str:
+    """Return the architecture of a GPU, or a hash of the processor."""
+    target = find_target(device, CompileOptions.current())
+    if target != "cpu":
+        return target
+    return f"cpu-{hashlib.sha256(cpu_description().encode()).hexdigest()[:16]}"
+
+
+def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
+    """Return the binaries of a compiled graph, by their keys.
+
+    Raises:
+        CacheError: they are no longer in the cache.
+    """
+    options = CompileOptions.current()
+    programs = ProgramCache(options.store(), find_toolchain(device, options))
+    binaries = programs.binaries(plan)
+    if binaries is None:
+        what = "a binary of the graph is no longer in the cache"
+        raise CacheError(what, hint="compile the graph again before saving it")
+    return binaries
+
+
+@resource_errors("the graph cannot be loaded")
+def load_binaries(plan: Plan, binaries: Mapping[str, bytes], device: torch.device) -> CompiledGraph:
+    """Return the compiled graph of a plan with these binaries, by their keys."""
+    library = None
+    if plan.target != "cpu":
+        library = native_library(CompileOptions.current().store())
+    return CompiledGraph(plan, binaries, device, native=library)

@@ -116,9 +116,9 @@ class Launcher:
         """Return grid and block, checked."""
         shape = list(self._extents)
         for position, extent in zip(self._open, extents, strict=True):
-            shape[position] = number = int(extent)
-            if not 0 <= number <= self._largest[position]:
-                raise self._invalid(extents)
+            shape[position] = int(extent)
+            if not 0 <= shape[position] <= self._largest[position]:
+                raise self._invalid(shape, position)
         x, y, z, block_x, block_y, block_z = shape
         threads = block_x * block_y * block_z
         if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
@@ -129,17 +129,14 @@ class Launcher:
             )
         return (x, y, z), (block_x, block_y, block_z)
 
-    def _invalid(self, extents: tuple[int | float, ...]) -> HidetError:
-        """Return the error for invalid extents."""
-        grid, block = self._op.launch_shape([int(extent) for extent in extents])
-        of_block = all(0 <= one <= most for one, most in zip(grid, self._op.max_grid, strict=True))
-        what, shape, largest = ("grid", grid, self._op.max_grid)
-        if of_block:
-            what, shape, largest = ("block", block, self._op.max_block)
+    def _invalid(self, shape: list[int], position: int) -> HidetError:
+        """Return the error for an invalid extent of grid and block."""
+        part = slice(0, 3) if position < 3 else slice(3, 6)
         return HidetError(
-            f"the {what} of kernel '{self._name}' would be {shape}",
+            f"the {'grid' if position < 3 else 'block'} of kernel '{self._name}' would be "
+            f"{tuple(shape[part])}",
             where=self._where,
-            hint=f"its extents are 0 to {', '.join(map(str, largest))}",
+            hint=f"its extents are 0 to {', '.join(map(str, self._largest[part]))}",
         )
 
 

@@ -1,24 +1,78 @@
-"""A worker that lowers candidates of the tuner: `python -m hidet.driver.lowering_worker`.
+"""A worker that lowers kernels of programs, and candidates of the tuner, as their text.
 
-It does not import torch.
+`python -m hidet.driver.lowering_worker` does not import torch.
 """
+
+import gc
+from time import perf_counter
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
-from hidet.backend.printer import print_kernels
+from hidet.backend.printer import print_kernel, print_kernels
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.cuda import LaunchOp
+from hidet.dialects.locations import located_text
 from hidet.driver.extract import extract_plan
 from hidet.legality.architecture import check_architecture
-from hidet.lowering.pipelines import PassOptions, run_pipeline
+from hidet.lowering.blame import blame
+from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
 from hidet.tuning.workers import Message, serve
+
+CONTEXT = make_context()
+
+WARM_UP = "cuda.kernel @f() grid(1) block(32) {}"
+"""The kernel that is lowered before the first request, to load dialects and passes."""
 
 
 def lower(request: Message) -> Message:
+    """Lower the `kernel` of a request, or its `program`.
+
+    Raises:
+        HidetError: it cannot be lowered, or not for this architecture.
+    """
+    return (lower_kernel if "kernel" in request else lower_candidate)(request)
+
+
+def lower_kernel(request: Message) -> Message:
+    """Lower a kernel.
+
+    Args:
+        request: the text of the `kernel`, after `schedule-pipeline`, and the `options` of passes.
+
+    Returns:
+        The `source`, None for an empty grid, the lowered kernel without its body as `header`, and
+        the name and seconds of each step as `times`.
+    """
+    times: list[tuple[str, float]] = []
+    last = perf_counter()
+
+    def record(step: str) -> None:
+        nonlocal last
+        now = perf_counter()
+        times.append((step, now - last))
+        last = now
+
+    options = PassOptions(**request["options"])
+    module = Parser(CONTEXT, request["kernel"]).parse_module()
+    record("parse")
+    for each in passes_of("lowering-pipeline", options):
+        with blame(each):
+            each.apply(CONTEXT, module)
+        record(each.name)
+    (kernel,) = kernels_of(module)
+    check_architecture(kernel, Arch.parse(options.arch))
+    source = None if 0 in kernel.grid_dims else print_kernel(kernel)
+    kernel.replace_body("")
+    header = located_text(kernel)
+    record("print")
+    return {"source": source, "header": header, "times": times}
+
+
+def lower_candidate(request: Message) -> Message:
     """Lower a program of one fusion.
 
     Args:
@@ -27,19 +81,15 @@ def lower(request: Message) -> Message:
 
     Returns:
         The `source` of its kernels, and its `plan`, without the keys of binaries.
-
-    Raises:
-        HidetError: it cannot be lowered, or not for this architecture.
     """
-    context = make_context()
-    module = Parser(context, request["program"]).parse_module()
-    config = Parser(context, request["config"]).parse_attribute()
+    module = Parser(CONTEXT, request["program"]).parse_module()
+    config = Parser(CONTEXT, request["config"]).parse_attribute()
     assert isinstance(config, DictionaryAttr)
     for op in module.walk():
         if isinstance(op, FusionOp):
             op.config = config
     arch = Arch.parse(request["arch"])
-    run_pipeline(module, context, PassOptions(str(arch)), pipeline="kernels-pipeline")
+    run_pipeline(module, CONTEXT, PassOptions(str(arch)), pipeline="kernels-pipeline")
     _rename(module, request["number"])
     kernels = kernels_of(module)
     for kernel in kernels:
@@ -59,5 +109,11 @@ def _rename(module: ModuleOp, number: int) -> None:
         kernel.sym_name = StringAttr(f"{kernel.sym_name.data}_{number}")
 
 
+COLLECTED = 1_000_000
+"""The number of new objects from which on garbage is collected, as that of some 60 kernels. A
+worker ends with its program, so nearly all of its garbage need not be collected at all."""
+
 if __name__ == "__main__":
+    gc.set_threshold(COLLECTED)
+    lower_kernel({"kernel": WARM_UP, "options": {}})
     serve(lower)

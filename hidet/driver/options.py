@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hidet import option
+from hidet.backend.cache import Store, open_store
 from hidet.errors import OptionError
 from hidet.pass_options import PassOptions
 
@@ -37,6 +38,10 @@ class CompileOptions:
         names = {field.name for field in fields(PassOptions)} & set(vars(self)) - {"arch"}
         known = {name: getattr(self, name) for name in names}
         return PassOptions(arch=arch, verify=self.verify_level, **known)
+
+    def store(self) -> Store:
+        """Return the cache."""
+        return open_store(self.cache_dir, self.cache_size_limit)
 
     @staticmethod
     def current(changes: Mapping[str, object] | None = None) -> "CompileOptions":

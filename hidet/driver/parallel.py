@@ -21,10 +21,11 @@ from hidet.pass_options import PassOptions
 from hidet.runtime.times import LOWER_KERNELS, CompileTimes
 from hidet.tuning.workers import Message, WorkerCrash, WorkerError, WorkerPool
 
-WORKER = "hidet.driver.kernel_worker"
+WORKER = "hidet.driver.lowering_worker"
 
 LOWER_SECONDS = 120.0
-"""The time limit of a kernel, after which the program is lowered in this process."""
+"""The time limit of a kernel, after which this process lowers the program, and of a candidate of
+the tuner, which is rejected."""
 
 MIN_WORKERS, MAX_WORKERS = 4, 8
 """With fewer cores, compilers need all of them. More workers hardly end earlier: compilers, which

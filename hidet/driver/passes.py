@@ -35,12 +35,9 @@ class Dump:
 
     def __init__(self, folder: Path | None, key: str, kind: str = "graph") -> None:
         self.folder = None if folder is None else folder / f"{kind}_{key[:12]}"
-        self._first = {"graph": "graph", "script": "task"}[kind]
+        self.first = {"graph": "graph", "script": "task"}[kind]
+        """The name of the program before all passes."""
         self._number = 0
-
-    def first(self, module: ModuleOp) -> None:
-        """Write the program before all passes."""
-        self.program(self._first, module)
 
     def program(self, name: str, module: ModuleOp) -> None:
         """Write the program after the pass `name`."""
@@ -102,7 +99,7 @@ class Lowering:
         self._verify = verify
         self._context = make_context()
         self._done: list[ModulePass] = []
-        dump.first(module)
+        dump.program(dump.first, module)
 
     def run(self, passes: Iterable[ModulePass]) -> None:
         """Run passes, after those of earlier calls.

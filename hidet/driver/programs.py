@@ -98,14 +98,19 @@ class ProgramCache:
                 stacklevel=2,
             )
             return None
-        artifacts: dict[str, bytes] = {}
+        artifacts = self.binaries(plan)
+        return None if artifacts is None else Program(plan, artifacts)
+
+    def binaries(self, plan: Plan) -> dict[str, bytes] | None:
+        """Return the binaries of a plan, by their keys, or None if one is missing or damaged."""
+        found: dict[str, bytes] = {}
         for kernel in plan.kernels:
             symbol = self._toolchain.entry(kernel.symbol)
             binary = find_binary(self._kernels, kernel.artifact_key, self._toolchain, symbol)
             if binary is None:
                 return None
-            artifacts[kernel.artifact_key] = binary
-        return Program(plan, artifacts)
+            found[kernel.artifact_key] = binary
+        return found
 
     def save(self, key: str, plan: Plan) -> None:
         """Store a plan, whose binaries are in the cache already."""

@@ -17,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import artifact_key, open_store
+from hidet.backend.cache import artifact_key
 from hidet.backend.printer import print_kernel, print_kernels
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
@@ -94,7 +94,8 @@ class CompiledModule:
     def __init__(self, ir_module: IRModule) -> None:
         self._ir = ir_module.clone()
         settings = CompileOptions.current()
-        key = "" if settings.dump_dir is None else _key(str(ir_module))
+        text = "" if settings.dump_dir is None else str(ir_module)
+        key = hashlib.sha256(text.encode()).hexdigest()
         dump = Dump(settings.dump_dir, key, "script")
         times = CompileTimes()
         self._final = ir_module.clone()
@@ -164,11 +165,6 @@ class CompiledModule:
         if level == "cuda":
             run_pipeline(module, make_context(), PassOptions(), pipeline="script-to-cuda")
         return module_text(module)
-
-
-def _key(text: str) -> str:
-    """Return the name of a module in a dump."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -333,7 +329,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
                 hint="pass tensors on the CPU",
             )
         check_architecture(op, arch)
-    store = open_store(options.cache_dir, options.cache_size_limit)
+    store = options.store()
     # Kernels with an empty static grid are not compiled.
     sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
     try:

@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -18,6 +18,7 @@ from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store, artifact_key
 from hidet.backend.toolchains import Toolchain
 from hidet.driver.options import CompileOptions
+from hidet.driver.parallel import LOWER_SECONDS, WORKER
 from hidet.driver.programs import source_fingerprint
 from hidet.errors import CompilationError
 from hidet.runtime.plan import Plan
@@ -25,21 +26,8 @@ from hidet.tuning.tuner import Built, Conditions, Tuner
 from hidet.tuning.winners import Winners
 from hidet.tuning.workers import Message, WorkerError, WorkerPool
 
-LOWERING = "hidet.driver.lowering_worker"
-
-LOWER_SECONDS = 120.0
-"""A candidate that takes longer to lower is rejected."""
-
 MOST_IN_A_RUN = 8
 """The maximal number of candidates per run of the compiler, whose start-up they share."""
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A lowered candidate: its plan without keys of binaries, and its source."""
-
-    plan: Plan
-    source: str
 
 
 class CandidateBuilder(ExitStack):
@@ -62,7 +50,7 @@ class CandidateBuilder(ExitStack):
         self._store = store
         self._workers = workers or len(os.sched_getaffinity(0))
         self._time_limit = time_limit
-        self._pool = self.enter_context(WorkerPool(LOWERING, self._workers, LOWER_SECONDS))
+        self._pool = self.enter_context(WorkerPool(WORKER, self._workers, LOWER_SECONDS))
 
     def build(
         self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
@@ -74,7 +62,7 @@ class CandidateBuilder(ExitStack):
         ]
         replies = self._pool.ask_all(requests)
         lowered = {
-            number: Lowered(Plan.from_json(reply["plan"]), reply["source"])
+            number: (Plan.from_json(reply["plan"]), str(reply["source"]))
             for number, reply in enumerate(replies)
             if not isinstance(reply, WorkerError)
         }
@@ -97,9 +85,9 @@ class CandidateBuilder(ExitStack):
                 advance()
         return [found[number] for number in range(len(candidates))]
 
-    def _compile(self, batch: dict[int, Lowered]) -> dict[int, Built]:
-        """Compile candidates in one run; if it fails, separately, to find out which ones fail."""
-        source = "\n".join(each.source for each in batch.values())
+    def _compile(self, batch: dict[int, tuple[Plan, str]]) -> dict[int, Built]:
+        """Compile plans and sources in one run; if it fails, separately, to find out which fail."""
+        source = "\n".join(each for _, each in batch.values())
         try:
             binary = build_kernels(
                 {"candidates": source},
@@ -116,9 +104,9 @@ class CandidateBuilder(ExitStack):
             return dict(chain.from_iterable(each.items() for each in alone))
         key = artifact_key(source, self._toolchain.fingerprint())
         built: dict[int, Built] = {}
-        for number, each in batch.items():
-            kernels = tuple(replace(kernel, artifact_key=key) for kernel in each.plan.kernels)
-            plan = replace(each.plan, kernels=kernels)
+        for number, (lowered, _) in batch.items():
+            kernels = tuple(replace(kernel, artifact_key=key) for kernel in lowered.kernels)
+            plan = replace(lowered, kernels=kernels)
             built[number] = {"plan": plan.to_json(), "artifacts": {key: b64encode(binary).decode()}}
         return built
 

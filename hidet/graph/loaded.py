@@ -22,7 +22,7 @@ from hidet.dialects.graph.checked_integers import check_positions
 from hidet.dialects.graph.creation import ConstantOp
 from hidet.dialects.graph.lookup import LookupOp
 from hidet.dialects.host_functions import FORWARD
-from hidet.driver.portable import load_binaries, machine_of, own_key
+from hidet.driver.compiler import load_binaries, machine_of, own_key
 from hidet.errors import CacheError, HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.program import CompiledProgram

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import torch
 
 import hidet
-from hidet.driver.portable import binaries_of, machine_of, own_key
+from hidet.driver.compiler import binaries_of, machine_of, own_key
 from hidet.errors import HidetError
 from hidet.frontends.torch.direct import DirectCall
 from hidet.frontends.torch.imported import ImportedGraph, Returned

@@ -59,8 +59,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
     "the body of a grid": {
         **_SCALARS,
         **_forever(
-            *("cuda.checked_divisor", "cuda.checked_index", "cuda.fast", "cuda.floormodsi"),
-            "cuda.function",
+            *("cuda.checked_divisor", "cuda.checked_index", "cuda.floormodsi", "cuda.function")
         ),
         **_forever("compute.load", "compute.reduce", "compute.yield"),
     },

@@ -14,7 +14,6 @@ import os
 import struct
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -38,13 +37,6 @@ class Part(NamedTuple):
     offset: int
     size: int
     sha256: str
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """The list of the parts, by name."""
-
-    parts: dict[str, Part]
 
 
 def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> None:
@@ -114,7 +106,7 @@ class Container:
         self._header = bytes(self._memory[_HEAD.size : _HEAD.size + length])
         header = self._read_header()
         self._content = header.pop("content", None)
-        self._described = self.decode(_Parts, header).parts
+        self._described = self.decode(dict[str, Part], header.get("parts"))
         self._parts = {
             name: self._part(name, start, part) for name, part in self._described.items()
         }

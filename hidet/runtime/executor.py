@@ -11,13 +11,7 @@ from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Copy, Launch, Plan
 from hidet.runtime.snapshots import Snapshot, Snapshots
 from hidet.runtime.tensor_maps import Encode
-from hidet.runtime.tensors import (
-    POINTER_ALIGNMENT,
-    check_count,
-    check_tensor,
-    output_factories,
-    view_bytes,
-)
+from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, output_factories
 from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
@@ -223,7 +217,7 @@ class Executor(ABC):
         if source == self._sources.prepared:
             memory = self._weights and self._weights.prepared
         assert memory is not None
-        return view_bytes(memory, offset, target)
+        return memory[offset : offset + target.nbytes].view(target.dtype).view(target.shape)
 
     @abstractmethod
     def _allocate(self, size: int) -> torch.Tensor:

@@ -43,32 +43,6 @@ def accessible(memory: Iterable[tuple[object, int]]) -> Generator[None]:
         _accessible.reset(token)
 
 
-class StrictLaunches:
-    """Prepares the launches of a library, if it was compiled in strict mode.
-
-    The seed is the option `strict_seed`, read at every launch.
-    """
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._set: Callable[..., None] | None
-        # void hidet_set_strict(seed, memory, count) applies to the next launch of the thread.
-        make = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)
-        try:
-            self._set = make(("hidet_set_strict", library))
-        except AttributeError:
-            self._set = None
-
-    def prepare(self) -> None:
-        """Prepare the next launch of this thread."""
-        if self._set is None:
-            return
-        seed, memory = option.get_option("strict_seed"), _accessible.get(None)
-        if memory is None:
-            self._set(seed, None, 0)
-        else:
-            self._set(seed, ctypes.addressof(memory), len(memory))
-
-
 class Library:
     """A shared library; it is unloaded when this object dies, so its kernels keep a reference.
 
@@ -104,7 +78,8 @@ The message has two lines: what is wrong, and where."""
 class CpuKernel:
     """A kernel compiled by g++, in which the extents of blocks and clusters are constants.
 
-    `symbol` is its name in the library, `shared_bytes` the dynamic shared memory of a block.
+    `symbol` is its name in the library, `shared_bytes` the dynamic shared memory of a block. The
+    seed of strict launches is the option `strict_seed`, read at every launch.
     """
 
     def __init__(self, library: Library, symbol: str, shared_bytes: int) -> None:
@@ -116,7 +91,11 @@ class CpuKernel:
         self._launch: Callable[..., int] = ctypes.CFUNCTYPE(
             ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 4
         )((f"{symbol}_launch", native))
-        self._strict = StrictLaunches(native)
+        # void hidet_set_strict(seed, memory, count), of strict libraries, is for the next launch of
+        # the thread.
+        make = ctypes.CFUNCTYPE(None, ctypes.c_ulonglong, ctypes.c_void_p, ctypes.c_uint)
+        is_strict = hasattr(native, "hidet_set_strict")
+        self._set_strict = make(("hidet_set_strict", native)) if is_strict else None
         self._last_error: Callable[[], bytes] = ctypes.CFUNCTYPE(ctypes.c_char_p)(
             ("hidet_last_error", native)
         )
@@ -129,7 +108,10 @@ class CpuKernel:
         Raises:
             HidetError: it failed.
         """
-        self._strict.prepare()
+        if self._set_strict is not None:
+            memory = _accessible.get(None)
+            known = (None, 0) if memory is None else (ctypes.addressof(memory), len(memory))
+            self._set_strict(option.get_option("strict_seed"), *known)
         status = self._launch(arguments, *grid, self._shared_bytes)
         self._flush(None)
         if status != 0:

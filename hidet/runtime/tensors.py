@@ -91,11 +91,6 @@ def output_factories(
     ]
 
 
-def view_bytes(memory: torch.Tensor, offset: int, like: torch.Tensor) -> torch.Tensor:
-    """Return a view of a part of a byte tensor with the type and shape of another tensor."""
-    return memory[offset : offset + like.nbytes].view(like.dtype).view(like.shape)
-
-
 def random_tensor(
     spec: TensorSpec, device: torch.device, generator: torch.Generator | None = None
 ) -> torch.Tensor:

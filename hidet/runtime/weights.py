@@ -112,13 +112,6 @@ class WeightSets:
         except RuntimeError:
             if not any(weight.is_inference() for weight in self._pick(constants)):
                 raise
-        self._warn_untracked()
-        return None
-
-    def __len__(self) -> int:
-        return sum(weight_set.prepared is not None for weight_set in self._sets.values())
-
-    def _warn_untracked(self) -> None:
         if not self._warned:
             self._warned = True
             warnings.warn(
@@ -127,3 +120,7 @@ class WeightSets:
                 RuntimeWarning,
                 stacklevel=2,
             )
+        return None
+
+    def __len__(self) -> int:
+        return sum(weight_set.prepared is not None for weight_set in self._sets.values())

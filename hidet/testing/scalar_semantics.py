@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.cuda.arithmetic import FastFunction, FastOp, FloorModOp, FunctionOp
+from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
 from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
 from hidet.errors import DivisionByZeroError, IndexOutOfRangeError
 
@@ -86,10 +86,6 @@ def combine(kind: ReduceKind, lhs: Array, rhs: Array) -> Array:
 def _constant(op: arith.ConstantOp) -> Array:
     assert isinstance(op.value, FloatAttr | IntegerAttr)
     return np.asarray(op.value.value.data).astype(numpy_type(op.result.type))
-
-
-def _fast(op: FastOp, values: Array) -> Array:
-    return _FAST[FastFunction(op.kind.data)](values).astype(np.float32)
 
 
 def _float_comparison(op: arith.CmpfOp, lhs: Array, rhs: Array) -> Array:
@@ -280,16 +276,6 @@ _PLAIN: dict[type[Operation], Meaning] = {
     },
 }
 
-_FAST: dict[FastFunction, Meaning] = {
-    FastFunction.RCP: np.reciprocal,
-    FastFunction.RSQRT: _inverse_root,
-    **{
-        kind: getattr(np, kind.name.lower())
-        for kind in FastFunction
-        if hasattr(np, kind.name.lower())
-    },
-}
-
 SCALARS: Mapping[type[Operation], Meaning] = {
     **{kind: _elementwise(function) for kind, function in _PLAIN.items()},
     arith.CmpfOp: _float_comparison,
@@ -312,7 +298,6 @@ SCALARS: Mapping[type[Operation], Meaning] = {
     CheckedDivisorOp: _checked_divisor,
     CheckedIndexOp: _checked_index,
     FunctionOp: _function,
-    FastOp: _fast,
     math.IPowIOp: _whole_power,
 }
 """`meaning(op, *operands)` for each class of scalar operations."""

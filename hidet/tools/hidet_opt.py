@@ -45,15 +45,8 @@ from hidet.program_text import broken_string, deepest, refused_value, undecodabl
 from hidet.tools.pipes import leave_pipe
 from hidet.universe import multiverse
 
-
-@dataclass(frozen=True)
-class PassTime:
-    """The time of a pass, and the number of operations before and after it."""
-
-    name: str
-    seconds: float
-    ops_before: int
-    ops_after: int
+PassTime = tuple[str, float, int, int]
+"""The name of a pass, its seconds, and the number of operations before and after it."""
 
 
 def count_operations(op: Operation) -> int:
@@ -61,30 +54,20 @@ def count_operations(op: Operation) -> int:
     return sum(1 for _ in op.walk())
 
 
-def format_pass_times(times: list[PassTime]) -> str:
+def format_pass_times(times: Sequence[PassTime]) -> str:
     """Format the times as a table with a total."""
-    total = sum(time.seconds for time in times)
-    rows = [("pass", "ms", "%", "ops before", "ops after")]
-    for time in times:
-        share = 100 * time.seconds / total if total else 0.0
-        rows.append(
-            (
-                time.name,
-                f"{time.seconds * 1e3:.2f}",
-                f"{share:.1f}",
-                str(time.ops_before),
-                str(time.ops_after),
-            )
-        )
-    rows.append(("total", f"{total * 1e3:.2f}", "", "", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for row in rows
-    )
+    total = sum(seconds for _, seconds, _, _ in times)
+    rows = [
+        ("pass", "ms", "%", "ops before", "ops after"),
+        *(
+            (name, f"{1e3 * time:.2f}", f"{100 * time / (total or 1):.1f}", *map(str, counts))
+            for name, time, *counts in times
+        ),
+        ("total", f"{total * 1e3:.2f}", "", "", ""),
+    ]
+    width = max(len(name) for name, *_ in rows)
+    lines = (f"{name:<{width}}  {a:>10}  {b:>5}  {c:>10}  {d:>9}" for name, a, b, c, d in rows)
+    return "\n".join(map(str.rstrip, lines))
 
 
 # xDSL's underline of the operation that does not verify, in a note with the whole program.
@@ -253,7 +236,7 @@ class HidetOptMain(xDSLOptMain):
             start = perf_counter()
             self._apply_pass(module_pass, prog)
             seconds = perf_counter() - start
-            times.append(PassTime(module_pass.name, seconds, ops_before, count_operations(prog)))
+            times.append((module_pass.name, seconds, ops_before, count_operations(prog)))
             self._verify(prog, module_pass)
             if self.args.print_between_passes and number < len(passes):
                 print(f"// IR after {module_pass.name}:\n{module_text(prog)}\n")

@@ -64,7 +64,6 @@ def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
     """Search again for the configs of a program, and print the outcome."""
     import torch
 
-    from hidet.backend.cache import open_store
     from hidet.driver.options import CompileOptions
     from hidet.driver.target import find_arch, find_toolchain
     from hidet.driver.tuning import make_tuner
@@ -78,7 +77,7 @@ def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
         device = torch.device("cuda", torch.cuda.current_device())
     arch = find_arch(device, options)
     module = _fusions(text, name, str(arch))
-    store = open_store(options.cache_dir, options.cache_size_limit)
+    store = options.store()
     tuner = make_tuner(
         find_toolchain(device, options),
         arch,

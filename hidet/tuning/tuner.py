@@ -6,7 +6,7 @@ import logging
 import random
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
+from hidet.backend.build import PROGRESS, ProgressBar
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.legality import Rejected
 from hidet.tuning.problem import Problem, Setting, open_fusions, weight_bytes
-from hidet.tuning.progress import Progress
 from hidet.tuning.search import Search, Timed
 from hidet.tuning.winners import Winner, Winners
 from hidet.tuning.workers import Message, Worker, WorkerError
@@ -242,3 +242,41 @@ def _attribute(text: str) -> DictionaryAttr:
     attribute = Parser(make_context(), text).parse_attribute()
     assert isinstance(attribute, DictionaryAttr)
     return attribute
+
+
+class Progress(ExitStack):
+    """The bars of one tuning, as a context manager; `mode` is the option `progress`."""
+
+    def __init__(self, mode: str) -> None:
+        super().__init__()
+        shown = PROGRESS[mode]
+        disabled = None if shown is None else not shown
+        self._bars: list[Any] = [
+            ProgressBar(
+                total=0,
+                desc=text,
+                unit="kernel",
+                leave=False,
+                disable=disabled,
+                position=position,
+                mininterval=0,  # updates are rare
+            )
+            for position, text in enumerate(("Building", "Measuring"))
+        ]
+        for bar in self._bars:
+            self.callback(bar.close)
+
+    def expect(self, count: int) -> None:
+        """Add candidates to the totals."""
+        for bar in self._bars:
+            bar.total += count
+            bar.refresh()
+
+    def built(self) -> None:
+        """Advance the first bar by a candidate, built or failed."""
+        self._bars[0].update()
+
+    def measured(self, best: str) -> None:
+        """Advance the second bar by a candidate, measured or failed; show the best one."""
+        self._bars[1].set_postfix_str(best, refresh=False)
+        self._bars[1].update()

@@ -119,7 +119,7 @@ def test_any_name(cache, name):
 def test_damaged_binary_is_built_again(cache):
     """A binary that was cut in half is replaced."""
     build_kernels({"add": "A" * 100}, CopyingToolchain(), cache)
-    os.truncate(cache.get(artifact_key("A" * 100, "copier 1")) / "kernel.bin", 50)
+    os.truncate(cache.entry(artifact_key("A" * 100, "copier 1")).path / "kernel.bin", 50)
     with pytest.warns(CacheWarning, match="has 50 bytes, not 100"):
         again = build_kernels({"add": "A" * 100}, CopyingToolchain(), cache)["add"]
     assert again == b"A" * 100
@@ -244,8 +244,8 @@ def test_failing_compiler(cache):
     assert "'undefined_name' was not declared" in str(error)
     assert f"at: {error.source_path}" in str(error)
     assert Path(error.source_path).read_text() == bad
-    assert cache.get(artifact_key(KERNEL, Gxx().fingerprint())) is not None
-    assert cache.get(artifact_key(bad, Gxx().fingerprint())) is None
+    assert cache.entry(artifact_key(KERNEL, Gxx().fingerprint())) is not None
+    assert cache.entry(artifact_key(bad, Gxx().fingerprint())) is None
 
 
 def test_after_an_error_no_more_is_begun(cache):
@@ -262,7 +262,7 @@ def test_after_an_error_no_more_is_begun(cache):
         build_kernels({n: n for n in "123456789"}, toolchain, cache, workers=1)
     assert (caught.value.log, caught.value.source_path) == ("no ink", "/tmp/2")
     assert len(toolchain.compiled) < 9
-    assert cache.get(artifact_key("1", "copier 1")) is not None
+    assert cache.entry(artifact_key("1", "copier 1")) is not None
 
 
 def test_full_disk(cache, monkeypatch):

@@ -48,7 +48,7 @@ def test_what_is_put_is_found(store, tmp_path):
     """Contents come from memory or from files; another process finds the same."""
     (tmp_path / "binary").write_bytes(FILES["kernel.so"])
     given = {**FILES, "kernel.so": tmp_path / "binary"}
-    assert store.kernels.get(KEY) is None
+    assert store.kernels.entry(KEY) is None
     path = store.kernels.put(KEY, given, META)
     entry = Store(store.folder.root).kernels.entry(KEY)
     assert (entry.path, entry.meta) == (path, META)
@@ -58,7 +58,7 @@ def test_what_is_put_is_found(store, tmp_path):
 def test_namespaces_are_apart(store):
     """A binary and a program may have the same key."""
     store.kernels.put(KEY, FILES, META)
-    assert store.programs.get(KEY) is None
+    assert store.programs.entry(KEY) is None
     store.programs.put(KEY, {}, {"kind": "program"})
     assert store.programs.entry(KEY).meta == {"kind": "program"}
     assert store.kernels.entry(KEY).meta == META
@@ -77,7 +77,7 @@ def test_key_tells_source_and_fingerprint_apart():
 def test_what_is_no_key(store, key):
     """A key becomes a path, so nothing else may pass for one."""
     with pytest.raises(CacheError, match="is not a key"):
-        store.kernels.get(key)
+        store.kernels.entry(key)
 
 
 def test_the_second_to_put_finds_the_first(store):
@@ -237,7 +237,7 @@ def test_sizes(store):
     """Entries are listed with what they take, the one that was used last at the end."""
     assert (store.entries(), store.size()) == ([], 0)
     fill(store, 3)
-    age(store.kernels.get(key_of(0)), 1.0)
+    age(store.kernels.entry(key_of(0)).path, 1.0)
     infos = store.entries()
     assert [info.key for info in infos] == [key_of(1), key_of(2), key_of(0)]
     assert {info.namespace for info in infos} == {"kernels"}
@@ -248,10 +248,10 @@ def test_sizes(store):
 def test_least_recently_used_leave(store):
     """Where there is too much, the oldest go until a tenth is free; finding an entry is a use."""
     fill(store, 10)
-    assert store.kernels.get(key_of(0)) is not None
+    assert store.kernels.entry(key_of(0)) is not None
     small = Store(store.folder.root, max_bytes=55_000)
     small.evict()
-    left = {number for number in range(10) if small.kernels.get(key_of(number))}
+    left = {number for number in range(10) if small.kernels.entry(key_of(number))}
     assert left == {0, 7, 8, 9}
     small.evict()
     assert len(small.entries()) == 4
@@ -283,7 +283,7 @@ def test_use_between_listing_and_removal(store, monkeypatch):
 
     def list_and_use(self):
         infos = listed(self)
-        assert store.kernels.get(key_of(0)) is not None
+        assert store.kernels.entry(key_of(0)) is not None
         return infos
 
     monkeypatch.setattr(Store, "entries", list_and_use)

@@ -346,7 +346,7 @@ CALLS = {
 def instructions():
     """Give the instructions of the table that are instructions of the machine."""
     entries = [op.ENTRY for op in cuda.Cuda.operations if hasattr(op, "ENTRY")]
-    entries += [*cuda.SetMaxNregOp.ENTRY.values(), *cuda.EffectOp.ENTRY.values()]
+    entries += cuda.SetMaxNregOp.ENTRY.values()
     single = [i for i in entries if isinstance(i, Instruction) and i.function in CALLS]
     assert sorted(i.function for i in single) == sorted(CALLS)
     copies = (hopper.TMA_LOAD, hopper.TMA_LOAD_MULTICAST, hopper.TMA_LOAD_PIXELS, hopper.TMA_STORE)

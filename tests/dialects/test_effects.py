@@ -30,7 +30,7 @@ ACCESSES = {
     "%r = memref.load %x[%i] : memref<64xf32>": ("x", ""),
     "memref.store %a, %x[%i] : memref<64xf32>": ("", "x"),
     "%r = arith.addf %a, %a : f32": ("", ""),
-    "%r = cuda.fast exp2 %a": ("", ""),
+    "%r = cuda.round_tf32 %a": ("", ""),
     "%r = cuda.shfl xor %a, %n : f32": ("", ""),
     "cuda.copy_vector %x[%i] to %v[%i] width 4 : memref<64xf32> to "
     "memref<8xf32, #cuda.space<local>>": ("x", "v"),
@@ -48,7 +48,7 @@ ACCESSES = {
     # Memory that nobody can name.
     "cuda.sync_threads": None,
     "cuda.cp_async_wait 0": None,
-    "cuda.effect 'fence_gpu'()": None,
+    "cuda.fence_gpu": None,
     "%r = cuda.atomic add %a, %x[%i] : memref<64xf32>": None,
     "%r = cuda.ordered_load acquire gpu %x[%i] : memref<64xf32>": None,
 }

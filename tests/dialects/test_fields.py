@@ -8,15 +8,14 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.dialects.cuda import (
     CopyVectorOp,
     CpAsyncOp,
-    FastOp,
     LdmatrixOp,
     MatrixDescriptorOp,
     OrderedLoadOp,
     PartOp,
+    RoundTf32Op,
     ShflOp,
     ThreadIdOp,
 )
-from hidet.dialects.cuda.arithmetic import FastFunction
 from hidet.dialects.cuda.async_copy import CopyCache
 from hidet.dialects.cuda.attributes import Dimension, ShuffleKind, Space, SpaceAttr
 from hidet.dialects.cuda.memory_access import AccessOrder, AccessScope
@@ -63,7 +62,7 @@ def test_optional_fields_and_keywords():
 def test_results_follow_from_operands():
     x, lane, word, memory, i = values(f32, i32, i64, MemRefType(i32, [4]), IndexType())
     assert ThreadIdOp(Dimension.Y).result.type == IndexType()
-    assert FastOp(FastFunction.EXP2, x).result.type == f32
+    assert RoundTf32Op(x).result.type == f32
     assert ShflOp(ShuffleKind.XOR, x, lane).result.type == f32
     load = OrderedLoadOp(AccessOrder.ACQUIRE, AccessScope.GPU, Element(memory, [i]))
     assert load.result.type == i32
@@ -97,14 +96,14 @@ def test_move():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda x: FastOp(FastFunction.EXP2, x, f32, x),
-        lambda x: FastOp(FastFunction.EXP2, operand=x),
-        lambda x: FastOp(FastFunction.EXP2, kind=FastFunction.COS, value=x),
+        lambda x: RoundTf32Op(x, f32, x),
+        lambda x: RoundTf32Op(operand=x),
+        lambda x: RoundTf32Op(x, value=x),
     ],
     ids=["too-many", "unknown", "twice"],
 )
 def test_wrong_fields(make):
-    with pytest.raises(TypeError, match="FastOp takes kind, value, result"):
+    with pytest.raises(TypeError, match="RoundTf32Op takes value, result"):
         make(*values(f32))
 
 

@@ -95,7 +95,7 @@ def test_cache_show(capsys, cache):
     """What the cache holds, and what was used last, first."""
     used = artifact_key("add", "")
     age = time.time() + 60
-    os.utime(cache.kernels.get(used) / "entry.json", (age, age))
+    os.utime(cache.kernels.entry(used).path / "entry.json", (age, age))
     folder, kernels, programs, winners, total, *latest = run_cache(capsys, cache, "show")
     assert folder == str(cache.folder.root)
     assert kernels.split() == ["kernels", "2", "entries", "4.00", "MB"]
@@ -109,7 +109,7 @@ def test_cache_show(capsys, cache):
 
 def test_cache_show_with_damage(capsys, cache):
     """An entry that is damaged is shown as such."""
-    os.truncate(cache.kernels.get(artifact_key("add", "")) / "kernel.so", 5)
+    os.truncate(cache.kernels.entry(artifact_key("add", "")).path / "kernel.so", 5)
     assert any("kernel.so has 5 bytes" in line for line in run_cache(capsys, cache, "show"))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hidet.tuning.progress import Progress
+from hidet.tuning.tuner import Progress
 
 
 @pytest.mark.parametrize(("mode", "shown"), [("on", True), ("off", False), ("auto", False)])

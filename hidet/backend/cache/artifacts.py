@@ -1,11 +1,8 @@
 """Stores and finds entries by key."""
 
-import atexit
 import errno
 import hashlib
-import os
 import re
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Generator, Mapping
@@ -16,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from hidet.backend.cache.entry import DamagedEntryError, Entry, read_entry, write_entry
 from hidet.backend.cache.folder import GRACE_SECONDS, NAMESPACES, CacheFolder, EntryInfo, mark_used
-from hidet.backend.temporary import make_folder, remove_tree, sweep
+from hidet.backend.temporary import remove_tree, sweep
 from hidet.errors import CacheError
 from hidet.forks import FORK_HANDLERS
-from hidet.limits import hint_of
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -56,22 +52,9 @@ class Store:
         self.max_bytes = max_bytes
         self._mutex = FORK_HANDLERS.lock()
         self._unchecked_bytes = max_bytes  # written since the size was last checked
-        self._private: Path | None = None
-
-    @property
-    def kernels(self) -> "ArtifactCache":
-        """The compiled binaries."""
-        return ArtifactCache(self, "kernels")
-
-    @property
-    def programs(self) -> "ArtifactCache":
-        """The plans of lowered graphs."""
-        return ArtifactCache(self, "programs")
-
-    @property
-    def winners(self) -> "ArtifactCache":
-        """The winners of the tuner."""
-        return ArtifactCache(self, "winners")
+        self.kept: dict[Path, Entry] = {}
+        """The entries that could not be written, by the folder that they would have."""
+        self.kernels, self.programs, self.winners = (ArtifactCache(self, n) for n in NAMESPACES)
 
     def entries(self) -> list[EntryInfo]:
         """List all entries, the least recently used first."""
@@ -120,24 +103,18 @@ class Store:
             self._unchecked_bytes = 0
         self.evict()
 
-    @property
-    def private_folder(self) -> Path | None:
-        """The temporary folder of this process for entries that cannot be stored, if needed."""
-        return self._private
-
-    def make_private_folder(self, reason: OSError) -> Path:
-        """Return that folder; create it, with a warning, at the first call."""
+    def keep(self, entry: Entry, reason: OSError) -> None:
+        """Keep an entry in memory, since it cannot be written; the first one with a warning."""
         with self._mutex:
-            if self._private is None:
-                self._private, _ = make_folder()  # locked until the process ends
-                atexit.register(_remove_own_folder, self._private, os.getpid())
-                warnings.warn(
-                    f"the cache {self.folder.root} cannot be written ({reason.strerror}): what is "
-                    "compiled now is kept for this process only",
-                    CacheWarning,
-                    stacklevel=2,
-                )
-            return self._private
+            is_first = not self.kept
+            self.kept[entry.path] = entry
+        if is_first:
+            warnings.warn(
+                f"the cache {self.folder.root} cannot be written ({reason.strerror}): what is "
+                "compiled now is kept for this process only",
+                CacheWarning,
+                stacklevel=2,
+            )
 
 
 @cache
@@ -163,11 +140,6 @@ class ArtifactCache:
         self.store = store if isinstance(store, Store) else Store(store)
         self.namespace = namespace
 
-    def get(self, key: str) -> Path | None:
-        """Return the folder of an entry, with all its files, or None."""
-        entry = self.entry(key)
-        return None if entry is None else entry.path
-
     def entry(self, key: str, check: Callable[[Entry], None] | None = None) -> Entry | None:
         """Return an entry, or None. It is not evicted for at least ten minutes.
 
@@ -181,8 +153,8 @@ class ArtifactCache:
             CacheError: other users can write to the cache, or to the entry.
         """
         place = self._place(key)
-        if (private := self._private_entry(key)) is not None:
-            return private
+        if place in self.store.kept:
+            return self.store.kept[place]
         try:
             with self.store.folder.lock(exclusive=False):
                 entry = self._read(key, check)
@@ -198,7 +170,7 @@ class ArtifactCache:
         """Store an entry; return its folder. A key determines the content.
 
         If the cache cannot be written (the disk is full, there is no permission, ...), the entry is
-        stored in a temporary folder of this process, with one warning.
+        kept in memory, with one warning.
 
         Args:
             key: a sha256 in hexadecimal.
@@ -206,13 +178,15 @@ class ArtifactCache:
             meta: metadata, as JSON can represent it.
 
         Raises:
-            CacheError: other users can write to the cache, or the temporary folder is full too.
+            CacheError: other users can write to the cache.
         """
         place = self._place(key)
         try:
             return self._put(place, key, files, meta)
         except OSError as error:
-            return self._put_private(key, files, meta, error)
+            content = {n: f if isinstance(f, bytes) else f.read_bytes() for n, f in files.items()}
+            self.store.keep(Entry(place, content, dict(meta)), error)
+            return place
 
     def remove(self, key: str) -> None:
         """Remove an entry, if it exists."""
@@ -308,38 +282,3 @@ class ArtifactCache:
                     folder.take_away(place if is_folder else parent)
         except OSError:  # missing or inaccessible; `put` reports the latter
             return
-
-    def _private_entry(self, key: str) -> Entry | None:
-        """Return an entry in the temporary folder of this process."""
-        folder = self.store.private_folder
-        place = None if folder is None else folder / self.namespace / key
-        try:
-            return None if place is None else read_entry(place, key)
-        except (FileNotFoundError, DamagedEntryError):
-            return None
-
-    def _put_private(
-        self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any], reason: OSError
-    ) -> Path:
-        try:
-            folder = self.store.make_private_folder(reason)
-            place = folder / self.namespace / key
-            place.parent.mkdir(exist_ok=True)
-            if self._private_entry(key) is None:
-                remove_tree(place)
-                temporary = Path(tempfile.mkdtemp(dir=folder))
-                write_entry(temporary, key, files, meta)
-                temporary.rename(place)
-        except OSError as error:
-            raise CacheError(
-                f"a compiled artifact can be stored neither in the cache {self.store.folder.root} "
-                f"nor in {tempfile.tempdir or 'a temporary folder'}: {error.strerror}",
-                hint=hint_of(error) or "set HIDET_CACHE_DIR and TMPDIR to other folders",
-            ) from error
-        return place
-
-
-def _remove_own_folder(folder: Path, owner: int) -> None:
-    """Remove a folder at the exit of the process that created it, not of a forked child."""
-    if os.getpid() == owner:
-        remove_tree(folder)

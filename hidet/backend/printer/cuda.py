@@ -81,18 +81,9 @@ def _id(op: cuda.IdOp, text_of: TextOf) -> Text:
     return Text(f"{_IDS[type(op)]}.{op.dimension.data.value}", "unsigned")
 
 
-_SHUFFLES = {
-    cuda.ShuffleKind.IDX: "shfl",
-    cuda.ShuffleKind.XOR: "shfl_xor",
-    cuda.ShuffleKind.UP: "shfl_up",
-    cuda.ShuffleKind.DOWN: "shfl_down",
-}
-
-
 def _shuffle(op: cuda.ShflOp, text_of: TextOf) -> Text:
     """Print `hidet::shfl_xor(v, 16)`."""
-    kind = value_type(op.value)
-    if kind in (BOOL, "signed char"):
+    if value_type(op.value) in (BOOL, "signed char"):
         raise UnsupportedDtypeError(f"a shuffle moves 2, 4 or 8 bytes, not {op.value.type}")
     value = text_of(op.value)
     value = bits_of(value) if is_unsigned(value) else value
@@ -102,7 +93,8 @@ def _shuffle(op: cuda.ShflOp, text_of: TextOf) -> Text:
         arguments.append(Text(str(width), INT))
     if op.mask is not None:
         arguments.append(passed(text_of(op.mask), INT))
-    return call(f"hidet::{_SHUFFLES[op.kind.data]}", arguments, value.type)
+    kind = "" if op.kind.data is cuda.ShuffleKind.IDX else f"_{op.kind.data.value}"
+    return call(f"hidet::shfl{kind}", arguments, value.type)
 
 
 def _atomic(op: cuda.AtomicOp, text_of: TextOf) -> Text:
@@ -202,8 +194,10 @@ def _track(op: cuda.TrackOp, writer: Writer) -> None:
 def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
     """Print `hidet::check_bounds("sa", {{i, 16}, {j, 64}}, 4);`."""
     width = op.width.value.data
+    # The extent of the memory behind a pointer, which is -1 in the IR.
+    unknown = "" if op.memory is None else f"hidet::extent_of({writer.text_of(op.memory).text})"
     pairs = [
-        f"{{{writer.text_of(index).text}, {extent if extent >= 0 else _extent(op, writer)}}}"
+        f"{{{writer.text_of(index).text}, {extent if extent >= 0 else unknown}}}"
         for index, extent in zip(op.indices, op.extents.get_values(), strict=True)
     ]
     arguments = [c_string(op.label.data), f"{{{', '.join(pairs)}}}"]
@@ -212,12 +206,6 @@ def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
     elif width != 1:
         arguments.append(str(width))
     writer.line(f"hidet::check_bounds({', '.join(arguments)});")
-
-
-def _extent(op: cuda.CheckBoundsOp, writer: Writer) -> str:
-    """Return the extent of the memory behind a pointer."""
-    assert op.memory is not None
-    return f"hidet::extent_of({writer.text_of(op.memory).text})"
 
 
 def _check_access(op: cuda.CheckAccessOp, writer: Writer) -> None:

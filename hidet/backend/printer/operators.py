@@ -253,14 +253,10 @@ class BitOperator:
         return self.symbol, modular(Text("", target), value)[1] if target in WORDS else value
 
 
-@dataclass(frozen=True)
-class Negation:
-    """`-x` on floats."""
-
-    def __call__(self, op: Operation, text_of: TextOf) -> Text:
-        """Print the operation."""
-        (operand,) = operands_of(op, text_of)
-        return prefix("-", operand, operand.type)
+def negate(op: Operation, text_of: TextOf) -> Text:
+    """Print `-x` on floats."""
+    (operand,) = operands_of(op, text_of)
+    return prefix("-", operand, operand.type)
 
 
 @dataclass(frozen=True)

@@ -50,36 +50,10 @@ class Text:
         return self.text if self.precedence >= minimum else f"({self.text})"
 
 
-@dataclass(frozen=True)
-class BinaryOperator:
-    """A binary operator, which is left-associative.
-
-    Args:
-        symbol: the operator.
-        precedence: its precedence.
-        operands: the lowest precedence of an operand without parentheses. For readability this may
-            be higher than C requires: `(a & b) << 2`, `(a && b) || c`.
-        chain: operators of a left operand without parentheses: `a - b + c`.
-    """
-
-    symbol: str
-    precedence: Precedence
-    operands: Precedence
-    chain: tuple[str, ...] = ()
-
-    def apply(self, lhs: Text, rhs: Text, result_type: str) -> Text:
-        """Return the expression; `a + -4` becomes `a - 4`."""
-        symbol, right = self.symbol, rhs.at(self.operands)
-        if symbol in _OPPOSITE and right.startswith("-"):
-            symbol, right = _OPPOSITE[symbol], right[1:]
-        left = lhs.text if lhs.operator in self.chain else lhs.at(self.operands)
-        return Text(f"{left} {symbol} {right}", result_type, self.precedence, self.symbol)
-
-
 _OPPOSITE = {"+": "-", "-": "+"}
 
-BINARY_OPERATORS: dict[str, BinaryOperator] = {
-    symbol: BinaryOperator(symbol, precedence, operands, chain)
+_OPERATORS: dict[str, tuple[Precedence, Precedence, tuple[str, ...]]] = {
+    symbol: (precedence, operands, chain)
     for symbols, precedence, operands, chain in (
         (("*", "/", "%"), Precedence.MULTIPLICATIVE, Precedence.UNARY, ("*", "/", "%")),
         (("+", "-"), Precedence.ADDITIVE, Precedence.MULTIPLICATIVE, ("+", "-")),
@@ -94,11 +68,19 @@ BINARY_OPERATORS: dict[str, BinaryOperator] = {
     )
     for symbol in symbols
 }
+"""Binary operators, which are left-associative: the precedence; the lowest precedence of an operand
+without parentheses, for readability higher than C requires, `(a & b) << 2`, `(a && b) || c`; and
+the operators of a left operand without parentheses, `a - b + c`."""
 
 
 def binary(symbol: str, lhs: Text, rhs: Text, result_type: str) -> Text:
-    """Return `lhs symbol rhs`, with the parentheses that it needs."""
-    return BINARY_OPERATORS[symbol].apply(lhs, rhs, result_type)
+    """Return `lhs symbol rhs`, with the parentheses that it needs; `a + -4` becomes `a - 4`."""
+    precedence, operands, chain = _OPERATORS[symbol]
+    shown, right = symbol, rhs.at(operands)
+    if symbol in _OPPOSITE and right.startswith("-"):
+        shown, right = _OPPOSITE[symbol], right[1:]
+    left = lhs.text if lhs.operator in chain else lhs.at(operands)
+    return Text(f"{left} {shown} {right}", result_type, precedence, symbol)
 
 
 def prefix(symbol: str, operand: Text, result_type: str) -> Text:

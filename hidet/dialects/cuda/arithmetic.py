@@ -4,7 +4,6 @@ A table entry has the name in the device header and the required architecture. `
 `vector<2xbf16>` are packed 32-bit words. `cuda.join %a, %b : f16, f16 to i32` reinterprets bits.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -46,28 +45,6 @@ from hidet.dialects.fields import FieldsOp, enum_attribute
 class ScalarOp(InstructionOp):
     """A pure instruction on scalars."""
 
-
-@dataclass(frozen=True)
-class FunctionInstruction(Instruction):
-    """An approximate function of an f32."""
-
-    error: str = ""
-
-
-FAST: dict[str, FunctionInstruction] = {
-    name: FunctionInstruction(f"fast_{name}", (), f"{ptx}.f32", arch, error=error)
-    for name, ptx, arch, error in (
-        ("exp2", "ex2.approx.ftz", 50, "about 2^-22 of the result"),
-        ("log2", "lg2.approx.ftz", 50, "about 2^-22"),
-        ("sin", "sin.approx.ftz", 50, "about 2^-20 from -pi to pi"),
-        ("cos", "cos.approx.ftz", 50, "about 2^-20 from -pi to pi"),
-        ("tanh", "tanh.approx", 75, "about 2^-11 of the result"),
-        ("rcp", "rcp.approx.ftz", 50, "about 2^-23 of the result"),
-        ("rsqrt", "rsqrt.approx.ftz", 50, "about 2^-22 of the result"),
-        ("sqrt", "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
-    )
-}
-"""Fast functions by name; subnormals are flushed to zero."""
 
 PACKED: dict[str, Instruction] = {
     name: Instruction(f"packed_{name}", (), f"{name}{rounding}.f16x2", 80)
@@ -140,31 +117,6 @@ class RoundTf32Op(ScalarOp):
     result = result_def(f32)
 
     assembly_format = "$value attr-dict"
-
-
-FastFunction = StrEnum("FastFunction", "EXP2 LOG2 SIN COS TANH RCP RSQRT SQRT")
-"""A fast approximate function."""
-
-FastFunctionAttr = enum_attribute("cuda.fast_function", FastFunction)
-
-
-@irdl_op_definition
-class FastOp(ScalarOp):
-    """`cuda.fast exp2 %x`: an approximate function of an f32.
-
-    The instruction table states the error. Subnormals are flushed to zero. The CPU computes it
-    precisely.
-    """
-
-    name = "cuda.fast"
-    ENTRY: ClassVar = FAST
-    KEY: ClassVar = "kind"
-
-    kind = prop_def(FastFunctionAttr)
-    value = operand_def(f32)
-    result = result_def(f32)
-
-    assembly_format = "$kind $value attr-dict"
 
 
 _NUMBER = BaseAttr(IntegerType) | AnyFloatConstr

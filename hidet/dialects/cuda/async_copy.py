@@ -19,7 +19,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch import hopper
 from hidet.arch.instructions import CP_ASYNC, Instruction
 from hidet.dialects.cuda.memory_access import VectorCopyOp
-from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
 from hidet.dialects.fields import enum_attribute
@@ -62,17 +62,6 @@ class CpAsyncOp(VectorCopyOp):
                 f"{self.width.value.data} elements of {element_of(self.source)} are {self.size} "
                 f"bytes; {entry.ptx} copies {' or '.join(map(str, entry.sizes))}"
             )
-
-
-@irdl_op_definition
-class CpAsyncWaitOp(GroupWaitOp):
-    """`cuda.cp_async_wait 1`: waits until at most that many of the thread's groups are in flight.
-
-    Other threads see the copied elements only after a barrier.
-    """
-
-    name = "cuda.cp_async_wait"
-    ENTRY: ClassVar = Instruction("cp_async_wait", (), "cp.async.wait_group", 80, orders=True)
 
 
 @irdl_op_definition
@@ -185,14 +174,3 @@ def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> 
             f"{len(coordinates)}"
         )
     return table[len(coordinates)]
-
-
-@irdl_op_definition
-class TmaWaitOp(GroupWaitOp):
-    """`cuda.tma_wait 0`: waits until all but the latest stores have read shared memory.
-
-    The number is the commit groups that may still be in flight.
-    """
-
-    name = "cuda.tma_wait"
-    ENTRY: ClassVar = Instruction("tma_wait", (), "cp.async.bulk.wait_group.read", 90, orders=True)

@@ -146,10 +146,7 @@ class KernelOp(FieldsOp):
     @property
     def cluster(self) -> tuple[int, int, int]:
         """The blocks of a cluster along x, y and z; ones without clusters."""
-        extents = self.attributes.get(CLUSTER)
-        if not isinstance(extents, DenseArrayBase):
-            return 1, 1, 1
-        x, y, z = cast("DenseArrayBase[IntegerType]", extents).get_values()
+        x, y, z = self._array(CLUSTER) or (1, 1, 1)
         return x, y, z
 
     @cluster.setter
@@ -202,14 +199,18 @@ class KernelOp(FieldsOp):
     @property
     def launch_arguments(self) -> Sequence[int]:
         """The number of the argument of launches that each argument is, or is made of."""
-        numbers = self.attributes.get(LAUNCH_ARGUMENTS)
-        if not isinstance(numbers, DenseArrayBase):
-            return range(len(self.arguments))
-        return cast("DenseArrayBase[IntegerType]", numbers).get_values()
+        numbers = self._array(LAUNCH_ARGUMENTS)
+        return range(len(self.arguments)) if numbers is None else numbers
 
     @launch_arguments.setter
     def launch_arguments(self, numbers: Sequence[int]) -> None:
         self.attributes[LAUNCH_ARGUMENTS] = DenseArrayBase.from_list(i64, tuple(numbers))
+
+    def _array(self, name: str) -> Sequence[int] | None:
+        """Return an attribute that is an array of integers."""
+        array = self.attributes.get(name)
+        is_array = isinstance(array, DenseArrayBase)
+        return cast("DenseArrayBase[IntegerType]", array).get_values() if is_array else None
 
     def is_readonly(self, argument: int) -> bool:
         """Return whether an argument is only read."""
@@ -268,7 +269,7 @@ class KernelOp(FieldsOp):
                 f"a block of {threads} threads; 1 to {MAX_THREADS_PER_BLOCK} are possible"
             )
         if not 1 <= prod(self.cluster) <= MAX_CLUSTER or any(
-            blocks != DYNAMIC and blocks % extent
+            blocks % extent  # not 0 for dynamic ones
             for blocks, extent in zip(self.grid_dims, self.cluster, strict=True)
         ):
             raise VerifyException(

@@ -32,7 +32,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
+from hidet.dialects.cuda.table_ops import InstructionOp, check_room, element_bits
 from hidet.dialects.effects import (
     ANY_MEMORY,
     AccessingOp,
@@ -45,26 +45,19 @@ from hidet.dialects.effects import (
 from hidet.dialects.fields import FieldsOp, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
-LOADS: dict[str, Instruction] = {
-    hint: Instruction(
-        f"load_{hint}",
-        (Operand("dst", "local", Access.WRITE), Operand("src", "global", Access.READ)),
-        f"ld.global.{hint}",
-        50,
-    )
-    for hint in ("ca", "cg", "cs", "lu", "cv", "nc")
-}
+
+def _hinted(name: str, ptx: str, target: str, source: str, hints: str) -> dict[str, Instruction]:
+    operands = Operand("dst", target, Access.WRITE), Operand("src", source, Access.READ)
+    return {
+        hint: Instruction(f"{name}_{hint}", operands, f"{ptx}.global.{hint}", 50)
+        for hint in hints.split()
+    }
+
+
+LOADS = _hinted("load", "ld", "local", "global", "ca cg cs lu cv nc")
 """Loads by cache operator (PTX ISA, Cache Operators), and `nc` of read-only memory."""
 
-STORES: dict[str, Instruction] = {
-    hint: Instruction(
-        f"store_{hint}",
-        (Operand("dst", "global", Access.WRITE), Operand("src", "local", Access.READ)),
-        f"st.global.{hint}",
-        50,
-    )
-    for hint in ("wb", "cg", "cs", "wt")
-}
+STORES = _hinted("store", "st", "global", "local", "wb cg cs wt")
 """Stores by cache operator (PTX ISA, Cache Operators)."""
 
 SCOPES = ("cta", "gpu", "sys")
@@ -274,6 +267,8 @@ class CopyVectorOp(FieldAccessOp, _CopyOp):
                 f"{self.width.value.data} elements of {element} are {bits} bits; "
                 "a vector access has 16, 32, 64 or 128"
             )
+        for name in self.element_fields():
+            check_room(f"the {name}", self.element(name), self.width.value.data)
 
 
 ATOMIC_PAIRS: dict[str, Instruction] = {

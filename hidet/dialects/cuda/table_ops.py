@@ -3,17 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    FixedBitwidthType,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    UnitAttr,
-)
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, MemRefType, StringAttr, UnitAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import prop_def, traits_def
+from xdsl.irdl import traits_def
 from xdsl.traits import EffectInstance
 from xdsl.utils.exceptions import VerifyException
 
@@ -139,15 +132,8 @@ class InstructionOp(AccessingOp):
         if operand.element is not None and str(kind.element_type) != operand.element:
             raise VerifyException(f"{where} has elements of {operand.element}, not {kind}")
         bits, size = element_bits(element.memref), self.bytes_of(operand)
-        if size is None or is_tile:
-            return
-        count = size * 8 // bits
-        room = room_from(kind, element.indices)
-        if room is not None and room < count:
-            raise VerifyException(
-                f"{where} is {count} contiguous elements, which {kind} does not have from "
-                f"{known_index(element.indices[-1]) or 0 if element.indices else 0}"
-            )
+        if size is not None:
+            check_room(where, element, size * 8 // bits)
 
 
 def _text(attribute: Attribute | None) -> str:
@@ -163,21 +149,6 @@ def _text(attribute: Attribute | None) -> str:
             return str(int(isinstance(attribute, UnitAttr)))
 
 
-class GroupWaitOp(InstructionOp):
-    """A wait until at most `pending` commit groups are in flight."""
-
-    TEMPLATE: ClassVar = ("pending",)
-
-    pending = prop_def(IntegerAttr[I64])
-
-    assembly_format = "$pending attr-dict"
-
-    def verify_(self) -> None:
-        """Check the number of groups."""
-        if self.pending.value.data < 0:
-            raise VerifyException(f"{self.pending.value.data} groups cannot be in flight")
-
-
 def element_bits(memref: SSAValue) -> int:
     """Return the bits of an element, in whole bytes."""
     element = memref_type(memref).element_type
@@ -185,6 +156,17 @@ def element_bits(memref: SSAValue) -> int:
     if bits not in (8, 16, 32, 64):
         raise VerifyException(f"instructions cannot access elements of {element}")
     return bits
+
+
+def check_room(what: str, element: Element, count: int) -> None:
+    """Check that a memref has `count` contiguous elements from one on; a register tile may not."""
+    kind, indices = memref_type(element.memref), element.indices
+    room = None if space_of(kind) is Space.REGISTER else room_from(kind, indices)
+    if room is not None and room < count:
+        raise VerifyException(
+            f"{what} is {count} contiguous elements, which {kind} does not have from "
+            f"{known_index(indices[-1]) or 0 if indices else 0}"
+        )
 
 
 def room_from(kind: MemRefType[Attribute], indices: Sequence[SSAValue]) -> int | None:

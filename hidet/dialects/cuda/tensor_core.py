@@ -27,7 +27,8 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Operand
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.table_ops import GroupWaitOp, InstructionOp, element_bits
+from hidet.dialects.cuda.plain_ops import GroupWaitOp
+from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
 from hidet.dialects.shaped import memref_type
 

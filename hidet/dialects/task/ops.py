@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -218,8 +217,8 @@ class CopyOp(AccessingOp):
     target = operand_def(TensorType.constr() | MemRefType.constr())
     target_offsets = var_operand_def(IndexType)
     worker = operand_def(IndexType)
-    sizes = var_operand_def(IndexType)
     map = opt_prop_def(TaskMapAttr)
+    sizes = var_operand_def(IndexType)
     is_async = opt_prop_def(UnitAttr, prop_name="async")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -235,25 +234,6 @@ class CopyOp(AccessingOp):
         """The source is read and the target written; views and sinks may access any memory."""
         source, target = (v if is_memref(v.type) else None for v in (self.source, self.target))
         return {read(source), write(target)}
-
-    def __init__(
-        self,
-        source: SSAValue | Operation,
-        source_offsets: Sequence[SSAValue],
-        target: SSAValue | Operation,
-        target_offsets: Sequence[SSAValue],
-        worker: SSAValue | Operation,
-        task_map: TaskMap | TaskMapAttr | None = None,
-        sizes: Sequence[SSAValue] = (),
-        *,
-        is_async: bool = False,
-    ) -> None:
-        attribute = TaskMapAttr(task_map) if isinstance(task_map, TaskMap) else task_map
-        IRDLOperation.__init__(
-            self,
-            operands=[source, source_offsets, target, target_offsets, worker, sizes],
-            properties={"map": attribute, "async": UnitAttr() if is_async else None},
-        )
 
     @property
     def tile(self) -> SSAValue:

@@ -4,15 +4,13 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
-from hidet.arch.instructions import Instruction
+from hidet.arch.hopper import REGISTER_COUNTS
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects import cuda
-from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
-from hidet.frontends.script.instructions import i32_operand, instruction, known_number, operand_at
+from hidet.frontends.script.instructions import i32_operand, instruction, known_number
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.tracing import current, insert
+from hidet.frontends.script.tracing import current, insert, insert_verified
 
 syncthreads = instruction("syncthreads", cuda.SyncThreadsOp)
 syncthreads_and, syncthreads_or, syncthreads_count = (
@@ -29,16 +27,8 @@ syncthreads_and, syncthreads_or, syncthreads_count = (
         (cuda.BlockVote.COUNT, "value", "for how many of them the value is not zero"),
     )
 )
-FENCES = {
-    scope: instruction(
-        "threadfence",
-        cuda.EffectOp,
-        summary=f"Order the accesses before it ahead of those after it, as seen by {threads}.",
-        callee=f"fence_{scope.value}",
-        numbers=(),
-    )
-    for scope, threads in zip(cuda.AccessScope, ("the block", "the GPU", "the system"), strict=True)
-}
+_SCOPES = zip(cuda.AccessScope, (cuda.FenceCtaOp, cuda.FenceGpuOp, cuda.FenceSysOp), strict=True)
+FENCES = {scope: instruction("threadfence", fence) for scope, fence in _SCOPES}
 """The memory fence of each scope."""
 
 threadfence_block, threadfence, threadfence_system = FENCES.values()
@@ -63,9 +53,12 @@ _expect = instruction(
 )
 
 
-def nano_sleep(nano_seconds: object) -> None:
-    """Sleep for about this many nanoseconds, up to a million; the CPU does not sleep."""
-    insert(cuda.EffectOp("nanosleep", [i32_operand(nano_seconds)]))
+nano_sleep = instruction(
+    "nano_sleep",
+    cuda.NanosleepOp,
+    "nano_seconds",
+    summary="Sleep for about this many nanoseconds, up to a million; the CPU does not sleep.",
+)
 
 
 def cluster_sync() -> None:
@@ -84,18 +77,13 @@ def setmaxnreg(nregs: object, action: object) -> None:
     All warps of a warp group execute it. All groups together keep within the 65536 registers of an
     SM; `attrs.cuda.min_blocks` is the number of blocks per SM.
     """
-    if not isinstance(action, str) or action not in SETMAXNREG:
-        raise ScriptError(
-            f"unknown action of setmaxnreg: {describe(action)}", hint="the action is 'inc' or 'dec'"
-        )
     if current().shape.min_blocks is None:
         raise ScriptError(
             "setmaxnreg has no effect without a number of blocks per multiprocessor",
             hint="set attrs.cuda.min_blocks = 1 first",
         )
-    insert(
-        cuda.SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS))
-    )
+    count = known_number("the number of registers", nregs, REGISTER_COUNTS)
+    insert_verified(cuda.SetMaxNregOp(str(action), count))
 
 
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
@@ -134,12 +122,6 @@ def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
         range(WARP, block + 1, WARP) or (WARP,),
     )
     return i32_operand(barrier), threads
-
-
-def barrier_at(instruction: Instruction, value: object) -> Element:
-    """Return the mbarrier operand of an instruction."""
-    *_, operand = instruction.operands
-    return operand_at(instruction.function, operand, value, 1)
 
 
 def _refuse(function: str, **arguments: object) -> None:

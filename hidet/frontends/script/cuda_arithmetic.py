@@ -4,13 +4,14 @@ import math
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects.arith import BitcastOp
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from hidet.dialects.cuda import FastOp, Lop3Op, PrmtOp
-from hidet.dialects.cuda.arithmetic import FAST, FastFunction, JoinOp, PartOp
+from hidet.arch.functions import FAST_FUNCTIONS
+from hidet.dialects.cuda.arithmetic import FunctionOp, JoinOp, Lop3Op, PartOp, PrmtOp
 from hidet.errors import ScriptError
 from hidet.frontends.script import types
-from hidet.frontends.script.instructions import instruction, known_number
+from hidet.frontends.script.instructions import known_number
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, binary, convert, scalar_of
 from hidet.frontends.script.tensors import Pointer, store_at
@@ -18,16 +19,21 @@ from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import ElementType, ScalarType, VectorType, element_type
 from hidet.frontends.script.vectors import Vector, is_paired, joined_value, packed, pair_type
 
-fast_exp2, fast_log2, fast_sin, fast_cos, fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = (
-    instruction(
-        entry.function,
-        FastOp,
-        "x",
-        summary=f"Return {name}(x) of an f32 by one instruction, with an error of {entry.error}.",
-        kind=FastFunction(name),
-    )
-    for name, entry in FAST.items()
-)
+
+def _fast(name: str) -> Callable[[object], Scalar]:
+    """Return the approximate function of an f32 with this name."""
+
+    def function(x: object) -> Scalar:
+        op = FunctionOp(name, [convert(x, types.F32).ssa], f32)
+        return Scalar(insert(op).result, types.F32)
+
+    function.__name__ = name
+    function.__doc__ = f"Return {FAST_FUNCTIONS[name].summary}."
+    return function
+
+
+fast_exp2, fast_log2, fast_sin, fast_cos = map(_fast, list(FAST_FUNCTIONS)[:4])
+fast_tanh, fast_rcp, fast_rsqrt, fast_sqrt = map(_fast, list(FAST_FUNCTIONS)[4:])
 
 
 def fast_exp(x: object) -> Scalar:

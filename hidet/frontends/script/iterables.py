@@ -44,9 +44,7 @@ class Range:
 
     def __iter__(self) -> Iterator[int]:
         """Iterate at compile time."""
-        return iter(
-            range(operator.index(self.start), operator.index(self.stop), operator.index(self.step))
-        )
+        return iter(range(*map(operator.index, (self.start, self.stop, self.step))))
 
     def __reversed__(self) -> Range:
         """Return the range in reverse order."""

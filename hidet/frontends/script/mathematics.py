@@ -162,12 +162,10 @@ def absolute(x: Scalar) -> Scalar:
 def logarithm(x: object, base: object = math.e) -> Scalar:
     """Return log(x), or the logarithm to a base, in the type of x; of an integer in f32."""
     natural = elementary("log", x)
-    return natural if base is math.e else binary("/", natural, log_of(base))
-
-
-def log_of(base: object) -> object:
-    """Return the natural logarithm of a base."""
-    return math.log(base) if is_number(base) else elementary("log", base)  # pyright: ignore[reportArgumentType]
+    if base is math.e:
+        return natural
+    known = isinstance(base, int | float)
+    return binary("/", natural, math.log(base) if known else elementary("log", base))
 
 
 def any_of(values: Sequence[object]) -> object:

@@ -102,7 +102,7 @@ def _parameter(name: str, kind: object, what: str) -> Parameter:
             hint="use row_major and column_major alone",
         )
     if isinstance(kind, TensorMapType):
-        kind.check()
+        kind.ir.verify()
     is_memory = isinstance(kind, TensorType | PointerType | TensorMapType)
     return Parameter(name, kind if is_memory else scalar_type(kind))
 

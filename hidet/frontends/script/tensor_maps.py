@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from xdsl.dialects import builtin
 from xdsl.ir import SSAValue
 
-from hidet.dialects.cuda.tensor_map import MAX_BOX, box_problem
 from hidet.dialects.cuda.tensor_map import TensorMapType as TensorMapAttr
-from hidet.errors import ScriptError
-from hidet.frontends.script.messages import describe
-from hidet.frontends.script.types import TF32, TensorType
+from hidet.frontends.script.types import TF32, TensorType, check_shape
 
 
 @dataclass(frozen=True)
@@ -41,37 +38,20 @@ class TensorMapType:
 
     @property
     def ir(self) -> TensorMapAttr:
-        """The parameter type in the IR."""
+        """The parameter type in the IR; raises VerifyException if TMA has no such boxes."""
         tensor = builtin.TensorType(self.tensor.element.ir, self.tensor.shape)
         rounds = self.tensor.element == TF32
         return TensorMapAttr(tensor, self.extents, self.swizzle, tf32=rounds)
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """The checked extents of the box."""
-        return tuple(map(_extent, self.box))
-
-    def check(self) -> None:
-        """Check that TMA supports such boxes."""
-        size = max(self.tensor.element.bits // 8, 1)
-        problem = box_problem(self.tensor.shape, self.extents, size, self.swizzle)
-        if problem is not None:
-            what, hint = problem
-            raise ScriptError(what, hint=hint)
+        """The extents of the box."""
+        return check_shape(tuple(self.box))
 
     def __str__(self) -> str:
         return f"tensor_map({self.tensor}, box={self.box}, swizzle={self.swizzle})"
 
     __repr__ = __str__
-
-
-def _extent(extent: object) -> int:
-    if isinstance(extent, bool) or not isinstance(extent, int) or not 1 <= extent <= MAX_BOX:
-        raise ScriptError(
-            f"a box has the extent {describe(extent)}",
-            hint=f"the extents are 1 to {MAX_BOX}; a larger tile takes several copies",
-        )
-    return extent
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def _insert_wait(kernel: cuda.KernelOp, constants: Collection[SSAValue], *, rele
     awaited = [argument for argument in kernel.arguments if argument not in constants]
     if any(isinstance(argument.type, cuda.TensorMapType) for argument in awaited):
         # The wait orders the generic proxy only; TMA copies need a proxy fence.
-        builder.insert(cuda.EffectOp("fence_proxy_async_global", ()))
+        builder.insert(cuda.FenceProxyAsyncGlobalOp())
     if releases:
         builder.insert(cuda.LaunchDependentsOp())
 

@@ -84,7 +84,7 @@ class _Multicast:
             builder.insert(cuda.ClusterArriveOp())
             builder.insert(cuda.ClusterWaitOp())
 
-    def _arrive_everywhere(self, op: cuda.MbarrierArriveOp) -> None:
+    def _arrive_everywhere(self, op: cuda.BarrierOp) -> None:
         """Release a stage in all blocks of the cluster, since any of them may refill it."""
         builder = KernelBuilder(InsertPoint.before(op))
         for number in range(self.blocks):

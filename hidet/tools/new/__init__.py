@@ -6,11 +6,14 @@ They implement an example for the author to replace. The templates of the files 
 import re
 from dataclasses import dataclass
 
-from hidet.arch.functions import FUNCTIONS
+from xdsl.dialects.math import Math
+from xdsl.irdl import IRDLOperation
+
+from hidet.arch.functions import FLOAT_FUNCTIONS, FUNCTIONS, Operand
+from hidet.backend.printer.math import EXPRESSIONS
 from hidet.dialects.graph import Graph
 from hidet.errors import HidetError
 from hidet.frontends.script.mathematics import MATH_FUNCTIONS
-from hidet.tools.new.scalar_named import scalar_named
 from hidet.tools.new.tree import Tree, fill
 from hidet.universe import DIALECTS, PASSES, STAGES, class_name
 
@@ -23,7 +26,7 @@ def _check_name(name: str, form: str, example: str) -> None:
 
 def _note(tree: Tree, section: str, text: str) -> str:
     """Add an entry to a section of the changelog."""
-    return tree.insert_under("CHANGELOG.md", f"### {section}", f"- {text}\n")
+    return tree.insert("CHANGELOG.md", f"- {text}\n", after=f"\n### {section}\n\n")
 
 
 def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
@@ -43,7 +46,7 @@ def new_pass(tree: Tree, name: str, stage: str) -> list[str]:
             f"hidet/lowering/{stage}/{module}.py",
             fill(f"{kind}.py", name=name, title=class_name(name)),
         ),
-        tree.insert_after("hidet/universe.py", f" {last}\n", f"        {name}\n"),
+        tree.insert("hidet/universe.py", f"        {name}\n", after=f" {last}\n"),
         tree.write(f"lit_tests/lowering/{stage}/{module}.mlir", fill(f"{kind}.mlir", name=name)),
         _note(tree, "The compiler", f"The pass `{name}`."),
     ]
@@ -156,11 +159,15 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
     if scalar is None:
         rules = "hidet/lowering/graph/compute_rules/scalars.py"
         rule = fill("rule.py", name=name, parameters=_join(family.operands, "{}: SSAValue"))
-        tree.insert(rules, "SCALAR_RULES: ", rule)
-        changed.append(tree.insert(rules, "    graph.WhereOp: ", f"    graph.{title}Op: {name},\n"))
+        tree.insert(rules, rule, before="SCALAR_RULES: ")
+        changed.append(
+            tree.insert(rules, f"    graph.{title}Op: {name},\n", before="    graph.WhereOp: ")
+        )
     if all(overload in decompositions() for overload in overloads):
         kept, line = "hidet/frontends/torch/decompositions.py", f"    aten.{name}: "
-        changed.append(tree.insert(kept, "    aten.all: ", f'{line}"the graph dialect has it",\n'))
+        changed.append(
+            tree.insert(kept, f'{line}"the graph dialect has it",\n', before="    aten.all: ")
+        )
     fields = f'{family.base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
     operation = f"{title}Op = define({fields})\n"
     if len(operation) > 101:
@@ -201,10 +208,10 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
     }
     table, header = "hidet/arch/functions.py", "hidet/backend/device/hidet_scalar.h"
     row = f'    ("{name}", "{"f" * len(taken)}->f", _{name}, "what {name} gives"),\n'
-    tree.insert(table, "_KINDS = ", fill("instruction_meaning.py", **words))
+    tree.insert(table, fill("instruction_meaning.py", **words), before="_KINDS = ")
     return [
-        tree.insert(table, '    ("isnan"', row),
-        tree.insert(header, "}  // namespace hidet", fill("instruction_body.h", **words)),
+        tree.insert(table, row, before='    ("isnan"'),
+        tree.insert(header, fill("instruction_body.h", **words), before="}  // namespace hidet"),
         tree.write(f"lit_tests/frontends/script/{name}.py", fill("instruction_script.py", **words)),
         _note(tree, "Scripts", f"`hidet.lang.math.{name}`."),
     ]
@@ -243,3 +250,36 @@ def next_steps(what: str, changed: list[str]) -> str:
     tests = " ".join(path for path in changed if path.startswith("lit_tests/"))
     steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests} tests/test_registry.py")
     return "\n".join(["Next, as CONTRIBUTING.md explains:", *(f"  - {step}" for step in steps)])
+
+
+@dataclass(frozen=True)
+class ScalarFunction:
+    """A function of floats that returns a float.
+
+    Attributes:
+        source: the Python expression of its factory: an operation of `math`, or a library call.
+        text: the beginning of its text in the IR.
+        operands: the number of operands.
+        summary: a description of its result.
+    """
+
+    source: str
+    text: str
+    operands: int
+    summary: str
+
+
+def scalar_named(name: str) -> ScalarFunction | None:
+    """Return the function of a name, None if there is none on floats."""
+    entry = FLOAT_FUNCTIONS.get(name)
+    if entry is not None and {*entry.takes, entry.gives} == {Operand.FLOAT}:
+        summary = entry.summary[0].upper() + entry.summary[1:]
+        return ScalarFunction(
+            f'library("{name}")', f'cuda.function "{name}"', len(entry.takes), summary
+        )
+    for op in Math.operations:
+        if op.name == f"math.{name}" and op.name in EXPRESSIONS:
+            assert issubclass(op, IRDLOperation)
+            count = len(op.get_irdl_definition().operands)
+            return ScalarFunction(f"math.{op.__name__}", op.name, count, f"The function {name}")
+    return None

@@ -51,37 +51,17 @@ class Tree:
         file.write_text(file.read_text() + text)
         return path
 
-    def insert(self, path: str, line: str, text: str) -> str:
-        """Add text before the first line that begins with a marker.
+    def insert(self, path: str, text: str, *, after: str = "\n", before: str = "") -> str:
+        """Add text at the first place between two others.
 
         Raises:
-            HidetError: there is no such line.
+            HidetError: there is no such place.
         """
-        return self._insert(path, "\n", line, text)
-
-    def insert_after(self, path: str, line: str, text: str) -> str:
-        """Add text after the first line that ends with a marker.
-
-        Raises:
-            HidetError: there is no such line.
-        """
-        return self._insert(path, line, "", text)
-
-    def insert_under(self, path: str, heading: str, text: str) -> str:
-        """Add text at the top of the section under a heading.
-
-        Raises:
-            HidetError: there is no such heading.
-        """
-        return self._insert(path, f"\n{heading}\n\n", "", text)
-
-    def _insert(self, path: str, before: str, after: str, text: str) -> str:
-        """Insert text at the first place between two others."""
         file = self.root / path
         content = file.read_text()
-        start = content.find(before + after)
+        start = content.find(after + before)
         if start < 0:
-            raise HidetError(f"there is no '{(before + after).strip()}'", where=path)
-        start += len(before)
+            raise HidetError(f"there is no '{(after + before).strip()}'", where=path)
+        start += len(after)
         file.write_text(content[:start] + text + content[start:])
         return path

@@ -5,8 +5,8 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32, %y : memref<1xf32>, %z : m
   %0 = arith.constant 0 : index
   %r = cuda.lop3 %a, %b, %a table 150
   %s = cuda.prmt %r, %b, %a
-  %e = cuda.fast exp2 %x
-  %f = cuda.fast rcp %e
+  %e = cuda.function "fast_exp2"(%x) : (f32) -> f32
+  %f = cuda.function "fast_rcp"(%e) : (f32) -> f32
   %t = cuda.round_tf32 %f
   // CHECK: const unsigned r = hidet::lop3<0x96>(a, b, a);
   // CHECK-NEXT: const unsigned s = hidet::prmt(r, b, a);

@@ -30,10 +30,14 @@ cuda.kernel @update(%x : memref<32xf32>, %p : i1, %z : memref<32xf16>, %h : f16)
   %1 = cuda.sync_vote or %every : i1
   // CHECK-NEXT: const int count = hidet::sync_threads_count(p);
   %count = cuda.sync_vote count %p : i32
+  // CHECK-NEXT: hidet::fence_cta();
+  cuda.fence_cta
+  // CHECK-NEXT: hidet::fence_gpu();
+  cuda.fence_gpu
   // CHECK-NEXT: hidet::fence_sys();
-  cuda.effect "fence_sys"()
+  cuda.fence_sys
   // CHECK-NEXT: hidet::nanosleep(count);
-  cuda.effect "nanosleep"(%count)
+  cuda.nanosleep %count
   // CHECK-NEXT: const bool each = hidet::all(p, lanes);
   %each = cuda.vote all %p mask %lanes : i1
   // CHECK-NEXT: hidet::sync_warp(lanes);

@@ -49,7 +49,7 @@ cuda.kernel @hopper(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], sw
   // CHECK-NEXT: hidet::fence_proxy_async();
   cuda.fence_proxy_async
   // CHECK-NEXT: hidet::fence_proxy_async_global();
-  cuda.effect "fence_proxy_async_global"()
+  cuda.fence_proxy_async_global
   // CHECK-NEXT: hidet::tma_store(&s[0][0], map, n);
   cuda.tma_store %s[%0, %0] to %map(%n) : memref<128x64xf16, #shared>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>
   // CHECK-NEXT: hidet::tma_commit();

@@ -1,7 +1,7 @@
 // RUN: HIDET_ROUNDTRIP
 
-// CHECK: a = #cuda<fast_function rsqrt>
-"test.op"() {a = #cuda<fast_function rsqrt>} : () -> ()
+// CHECK: a = #cuda<packed_function add>
+"test.op"() {a = #cuda<packed_function add>} : () -> ()
 
 // CHECK-LABEL: cuda.kernel @arithmetic
 cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32) grid(1) block(32) {
@@ -9,10 +9,10 @@ cuda.kernel @arithmetic(%a : i32, %b : i32, %x : f32) grid(1) block(32) {
   %r = cuda.lop3 %a, %b, %a table 232
   // CHECK-NEXT: %s = cuda.prmt %r, %b, %a
   %s = cuda.prmt %r, %b, %a
-  // CHECK-NEXT: %y = cuda.fast exp2 %x
-  %y = cuda.fast exp2 %x
-  // CHECK-NEXT: %z = cuda.fast tanh %y
-  %z = cuda.fast tanh %y
+  // CHECK-NEXT: %y = cuda.function "fast_exp2"(%x) : (f32) -> f32
+  %y = cuda.function "fast_exp2"(%x) : (f32) -> f32
+  // CHECK-NEXT: %z = cuda.function "fast_tanh"(%y) : (f32) -> f32
+  %z = cuda.function "fast_tanh"(%y) : (f32) -> f32
   // CHECK-NEXT: %t = cuda.round_tf32 %z
   %t = cuda.round_tf32 %z
 }

@@ -71,10 +71,16 @@ cuda.kernel @update(%x : memref<8x32xf32>, %n : memref<8xi32>, %z : memref<8xf16
   %6 = cuda.sync_vote or %p : i1
   // CHECK-NEXT: %7 = cuda.sync_vote count %p : i32
   %7 = cuda.sync_vote count %p : i32
-  // CHECK-NEXT: cuda.effect "fence_gpu"()
-  cuda.effect "fence_gpu"()
-  // CHECK-NEXT: cuda.effect "nanosleep"(%7)
-  cuda.effect "nanosleep"(%7)
+  // CHECK-NEXT: cuda.fence_gpu
+  cuda.fence_gpu
+  // CHECK-NEXT: cuda.fence_cta
+  cuda.fence_cta
+  // CHECK-NEXT: cuda.fence_sys
+  cuda.fence_sys
+  // CHECK-NEXT: cuda.fence_proxy_async_global
+  cuda.fence_proxy_async_global
+  // CHECK-NEXT: cuda.nanosleep %7
+  cuda.nanosleep %7
   // CHECK-NEXT: cuda.printf "nothing\0A"
   cuda.printf "nothing\n"
   // CHECK-NEXT: cuda.printf "%d %f"(%4, %v : i32, f32)

@@ -15,20 +15,6 @@ cuda.kernel @f(%p : i1) grid(1) block(32) {
 // -----
 
 cuda.kernel @f(%p : i1) grid(1) block(32) {
-  // CHECK: there is no cuda.effect 'jump', only fence_cta, fence_gpu
-  cuda.effect "jump"()
-}
-
-// -----
-
-cuda.kernel @f(%p : i1) grid(1) block(32) {
-  // CHECK: 'nanosleep' takes 1 numbers, not 0
-  cuda.effect "nanosleep"()
-}
-
-// -----
-
-cuda.kernel @f(%p : i1) grid(1) block(32) {
   // CHECK: 'ballot' returns i32
   %0 = cuda.vote ballot %p : i1
 }

@@ -76,19 +76,19 @@ with hidet.script_module() as module:
         # IR:     cuda.atomic_pair %a, %a, %h
         # SOURCE: hidet::atomic_add_pair(&h[4], a, a);
         atomic_add(~h[4], f16x2(a, a))
-        # IR:     cuda.effect "fence_gpu"()
+        # IR:     cuda.fence_gpu
         # IR:     cuda.atomic exchange
-        # IR:     cuda.effect "fence_gpu"()
+        # IR:     cuda.fence_gpu
         # SOURCE: hidet::fence_gpu();
         # SOURCE: hidet::atomic_exchange(&p[3], 1);
         # SOURCE: hidet::fence_gpu();
         atomic_exchange(p + 3, 1, sem="acq_rel")
         # IR:     cuda.atomic cas %{{.*}} if %{{.*}} scope sys
-        # IR:     cuda.effect "fence_sys"()
+        # IR:     cuda.fence_sys
         # SOURCE: hidet::atomic_cas<hidet::Scope::sys>(&p[3], 0, 1);
         # SOURCE: hidet::fence_sys();
         atomic_cas(p + 3, 0, 1, sem="acquire", scope="system")
-        # IR:     cuda.effect "fence_cta"()
+        # IR:     cuda.fence_cta
         # IR:     cuda.atomic add %{{.*}} scope cta
         # SOURCE: hidet::fence_cta();
         # SOURCE: hidet::atomic_add<hidet::Scope::cta>(&p[4], 1);

@@ -46,22 +46,22 @@ with hidet.script_module() as module:
         # IR:     cuda.sync_vote and %{{.*}} : i1
         # SOURCE: hidet::sync_threads_and(value > 0.0f)
         if syncthreads_and(value > 0):
-            # IR:     cuda.effect "fence_gpu"()
+            # IR:     cuda.fence_gpu
             # SOURCE: hidet::fence_gpu();
             threadfence()
         # IR:     cuda.sync_vote or %{{.*}} : i1
         # SOURCE: hidet::sync_threads_or(value < 0.0f)
         n[1] = syncthreads_or(value < 0)
-        # IR:     cuda.effect "fence_cta"()
+        # IR:     cuda.fence_cta
         # SOURCE: hidet::fence_cta();
         threadfence_block()
         # IR:     cuda.sync_vote count %{{.*}} : i32
         # SOURCE: hidet::sync_threads_count(value != 0.0f)
         n[2] = syncthreads_count(value)
-        # IR:     cuda.effect "fence_sys"()
+        # IR:     cuda.fence_sys
         # SOURCE: hidet::fence_sys();
         threadfence_system()
-        # IR:     cuda.effect "nanosleep"(%{{.*}})
+        # IR:     cuda.nanosleep %{{.*}}
         # SOURCE: hidet::nanosleep(100);
         nano_sleep(100)
         # IR:     cuda.barrier_sync %{{.*}} count 64

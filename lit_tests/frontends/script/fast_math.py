@@ -12,47 +12,47 @@ with hidet.script_module() as module:
     def functions(x: f32, y: f32[16]):
         attrs.cuda.grid_dim = 1
         attrs.cuda.block_dim = 1
-        # IR:     cuda.fast exp2 %x
+        # IR:     cuda.function "fast_exp2"(%x)
         # SOURCE: y[0] = hidet::fast_exp2(x);
         y[0] = cuda.fast_exp2(x)
-        # IR:     cuda.fast log2 %x
+        # IR:     cuda.function "fast_log2"(%x)
         # SOURCE: y[1] = hidet::fast_log2(x);
         y[1] = cuda.fast_log2(x)
-        # IR:     cuda.fast sin %x
+        # IR:     cuda.function "fast_sin"(%x)
         # SOURCE: y[2] = hidet::fast_sin(x);
         y[2] = cuda.fast_sin(x)
-        # IR:     cuda.fast cos %x
+        # IR:     cuda.function "fast_cos"(%x)
         # SOURCE: y[3] = hidet::fast_cos(x);
         y[3] = cuda.fast_cos(x)
-        # IR:     cuda.fast tanh %x
+        # IR:     cuda.function "fast_tanh"(%x)
         # SOURCE: y[4] = hidet::fast_tanh(x);
         y[4] = cuda.fast_tanh(x)
-        # IR:     cuda.fast rcp %x
+        # IR:     cuda.function "fast_rcp"(%x)
         # SOURCE: y[5] = hidet::fast_rcp(x);
         y[5] = cuda.fast_rcp(x)
-        # IR:     cuda.fast rsqrt %x
+        # IR:     cuda.function "fast_rsqrt"(%x)
         # SOURCE: y[6] = hidet::fast_rsqrt(x);
         y[6] = cuda.fast_rsqrt(x)
-        # IR:     cuda.fast sqrt %x
+        # IR:     cuda.function "fast_sqrt"(%x)
         # SOURCE: y[7] = hidet::fast_sqrt(x);
         y[7] = cuda.fast_sqrt(x)
         # IR:     %[[P:.*]] = arith.mulf %x
-        # IR:     cuda.fast exp2 %[[P]]
+        # IR:     cuda.function "fast_exp2"(%[[P]])
         # SOURCE: y[8] = hidet::fast_exp2(x * 1.442695f);
         y[8] = cuda.fast_exp(x)
-        # IR:     cuda.fast log2
+        # IR:     cuda.function "fast_log2"
         # IR:     arith.mulf
         # SOURCE: y[9] = hidet::fast_log2(x + 1.0f) * 0.6931472f;
         y[9] = cuda.fast_log(x + 1)
-        # IR:     cuda.fast log2
+        # IR:     cuda.function "fast_log2"
         # IR:     arith.mulf
         # SOURCE: y[10] = hidet::fast_log2(x + 2.0f) * 0.30103f;
         y[10] = cuda.fast_log10(x + 2)
-        # IR:     cuda.fast log2
-        # IR:     cuda.fast exp2
+        # IR:     cuda.function "fast_log2"
+        # IR:     cuda.function "fast_exp2"
         # SOURCE: y[11] = hidet::fast_exp2(3.0f * hidet::fast_log2(x + 3.0f));
         y[11] = cuda.fast_pow(x + 3, 3.0)
-        # IR:     cuda.fast rcp
+        # IR:     cuda.function "fast_rcp"
         # IR:     arith.mulf
         # SOURCE: y[12] = x * hidet::fast_rcp(x + 4.0f);
         y[12] = cuda.fast_divide(x, x + 4)

@@ -62,7 +62,7 @@ cuda.kernel @pack(%x : memref<32xf32> {cuda.readonly}, %y : memref<32xf32>) grid
 // CHECK-NEXT:   }
 // CHECK-NEXT:   cuda.sync_threads
 // CHECK-NEXT:   cuda.grid_dependency_wait
-// CHECK-NEXT:   cuda.effect "fence_proxy_async_global"()
+// CHECK-NEXT:   cuda.fence_proxy_async_global
 // CHECK-NEXT:   cuda.launch_dependents
 // CHECK-NEXT:   scf.if %is_first {
 // CHECK-NEXT:     cuda.tma_load %m(%zero, %zero)

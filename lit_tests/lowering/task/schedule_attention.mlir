@@ -16,7 +16,7 @@
 // CHECK:           task.matmul %queries, %key to %scores
 // CHECK-NOT:       cmpi
 // CHECK:           task.combine max %largest
-// CHECK:           cuda.fast exp2
+// CHECK:           cuda.function "fast_exp2"
 // CHECK:           memref.store %{{.*}}, %weights
 // CHECK:           task.matmul %weights, %value to %acc
 // CHECK:         task.combine add %total

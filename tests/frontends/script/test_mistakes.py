@@ -254,11 +254,14 @@ WHOLE = [
                 "a box with 1 extents of a tensor with 2 dimensions",
                 "tensor_map(f16[8, 8], box=(8,))",
             ),
-            ("a box has the extent the int 512", "tensor_map(f16[512, 8], box=(512, 8))"),
+            (
+                "the extents are 1 to 256; a larger tile",
+                "tensor_map(f16[512, 8], box=(512, 8))",
+            ),
             ("cannot be swizzled in 16 bytes", "tensor_map(f16[8, 8], box=(8, 8), swizzle=16)"),
             ("a row of the box has 6 bytes", "tensor_map(f16[8, 8], box=(8, 3))"),
             (
-                "a row of the box has 256 bytes ... no more than the 128 of the swizzle",
+                "has 256 bytes; a multiple of 16, and no more than the 128 of the swizzle",
                 "tensor_map(f16[8, 128], box=(8, 128), swizzle=128)",
             ),
         )
@@ -299,7 +302,7 @@ WHOLE = [
         )
     ),
     whole(
-        "the grid of 'kernel' is not divisible into clusters of 2 blocks ... a multiple of 2",
+        "clusters of (2, 1, 1) blocks in a grid of (3, 1, 1)",
         "def",
         """
         with hidet.script_module():
@@ -311,7 +314,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "a group inside of another one ... put one after the other",
+        "a task.group cannot be nested in another one",
         "for",
         """
         with hidet.script_module():
@@ -325,8 +328,8 @@ WHOLE = [
         """,
     ),
     whole(
-        "a barrier of the block in a group ... barrier_sync(1, count)",
-        "syncthreads",
+        "cuda.sync_threads in a task.group: other threads do not reach it",
+        "for",
         """
         with hidet.script_module():
             @hidet.script

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.cuda.arithmetic import FastFunction, FastOp, FloorModOp
+from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
 from hidet.dialects.graph.base import GraphOp, computation_type, is_float, python_number
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
@@ -116,9 +116,10 @@ def fast_sigmoid(b: GridBuilder, x: SSAValue, logits: Sequence[float]) -> SSAVal
     square = b.apply(arith.MulfOp, x, x) if rest else x
     for each in reversed(rest):
         total = b.apply(arith.AddfOp, b.apply(arith.MulfOp, total, square), each)
-    power = b.insert(FastOp(FastFunction.EXP2, b.apply(arith.MulfOp, x, total))).result
+    exponent = b.apply(arith.MulfOp, x, total)
+    power = b.insert(FunctionOp("fast_exp2", [exponent], x.type)).result
     below = b.apply(arith.AddfOp, power, b.constant(1, x.type))
-    return b.insert(FastOp(FastFunction.RCP, below)).result
+    return b.insert(FunctionOp("fast_rcp", [below], x.type)).result
 
 
 CDF_LOGITS = (
