@@ -163,7 +163,7 @@ def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[
     return [
         effect.value if isinstance(effect.value, SSAValue) else None
         for effect in effects
-        if effect.kind is kind and not isinstance(effect.resource, MachineState)
+        if effect.kind is kind and type(effect.resource) is not MachineState
     ]
 
 

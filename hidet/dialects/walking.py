@@ -39,7 +39,7 @@ def ops_in(
     """
     ops: list[Operation] = []
     is_postorder = inner_first != backwards
-    if isinstance(root, Region):
+    if type(root) is Region:
         _collect(root, ops, is_postorder)
     else:
         for region in root.regions:

@@ -73,7 +73,7 @@ class KernelBuilder(LocatedBuilder):
 
     def index(self, value: Index) -> SSAValue:
         """Return an index as an SSA value."""
-        if isinstance(value, SSAValue):
+        if not isinstance(value, int):
             return value
         if self._entry is None:
             return self.insert(index_constant(value)).result
@@ -371,7 +371,7 @@ class KernelBuilder(LocatedBuilder):
 
 def _kernel_entry(block: Block) -> Block | None:
     """Return the entry block of the kernel around a block, None outside of kernels."""
-    while (parent := block.parent_op()) is not None and not isinstance(parent, KernelOp):
+    while (parent := block.parent_op()) is not None and type(parent) is not KernelOp:
         if parent.parent is None:
             return None
         block = parent.parent
