@@ -171,11 +171,10 @@ class LinearForm:
     @property
     def atom(self) -> Atom | None:
         """The atom, if the form is a single atom, else None."""
-        if self.constant == 0 and len(self.terms) == 1:
-            (atom, coefficient) = next(iter(self.terms.items()))
-            if coefficient == 1:
-                return atom
-        return None
+        if self.constant or len(self.terms) != 1:
+            return None
+        ((atom, coefficient),) = self.terms.items()
+        return atom if coefficient == 1 else None
 
     @property
     def divisions(self) -> list[tuple[Quotient | Remainder, int]]:

@@ -99,7 +99,7 @@ class IndexForms:
     def _form(self, value: SSAValue) -> LinearForm:
         """Return the form of a value of type index."""
         form = None
-        if isinstance(value.type, IndexType):
+        if type(value.type) is IndexType:
             if isinstance(value, OpResult):
                 form = form_of_result(self, value.op)
             elif isinstance(value, BlockArgument):

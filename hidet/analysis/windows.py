@@ -15,6 +15,7 @@ from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
 from hidet.dialects.graph.base import GraphOp
 from hidet.dialects.shaped import is_memref, shape_of
+from hidet.dialects.walking import ops_of_block
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def _only_load(op: Operation | Block) -> LoadOp | None:
     """Return the load of a grid that only yields a loaded element, else None."""
     if not isinstance(op, GridOp):
         return None
-    loads = [each for each in op.body.block.ops if isinstance(each, LoadOp)]
-    others = [each for each in op.body.block.ops if not isinstance(each, LoadOp | YieldOp)]
+    ops = ops_of_block(op.body.block)
+    loads = [each for each in ops if isinstance(each, LoadOp)]
+    others = [each for each in ops if type(each) not in (LoadOp, YieldOp)]
     is_plain = len(loads) == 1 and op.yielded is loads[0].result
     return loads[0] if is_plain and all(map(is_arithmetic, others)) else None

@@ -21,7 +21,7 @@ def ops_of_block(block: Block) -> list[Operation]:
     op = block.first_op
     while op is not None:
         ops.append(op)
-        op = op.next_op
+        op = op._next_op  # pyright: ignore[reportPrivateUsage]  # without a call
     return ops
 
 
@@ -63,7 +63,7 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
                 ops.insert(len(ops) if is_postorder else start, op)
             else:
                 ops.append(op)
-            op = op.next_op
+            op = op._next_op  # pyright: ignore[reportPrivateUsage]
         block = block.next_block
 
 

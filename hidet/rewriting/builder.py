@@ -153,9 +153,12 @@ class KernelBuilder(LocatedBuilder):
 
     def scalar(self, value: float, kind: Attribute) -> SSAValue:
         """Return a constant of a float or integer type."""
-        if isinstance(kind, AnyFloat):
-            return self.insert(arith.ConstantOp(FloatAttr(value, kind))).result
-        return self.insert(arith.ConstantOp(IntegerAttr(int(value), integer_type(kind)))).result
+        if isinstance(kind, IntegerType | IndexType):
+            number = IntegerAttr(int(value), kind)
+        else:
+            number = FloatAttr(value, cast("AnyFloat", kind))
+        op = arith.ConstantOp.create(result_types=[kind], properties={"value": number})
+        return self.insert(op).result
 
     def less(self, lhs: Index, rhs: Index) -> SSAValue:
         """Return `lhs < rhs`."""

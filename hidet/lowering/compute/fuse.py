@@ -40,9 +40,8 @@ class Reads:
         for inner in ops_in(op):
             for value in inner.operands:
                 owner = value.owner
-                if isinstance(owner, Block):
-                    if owner is self.block:
-                        sources[value] = None
+                if owner is self.block:
+                    sources[value] = None
                 elif owner.parent is self.block:
                     if isinstance(owner, GridOp) and self.is_transparent(owner):
                         sources.update(dict.fromkeys(self.sources(owner)))
@@ -245,8 +244,7 @@ class Fuser:
             value
             for inner in ops_in(op)
             for value in inner.operands
-            if value.owner is self.block
-            or (isinstance(value.owner, Operation) and value.owner.parent is self.block)
+            if (owner := value.owner) is self.block or owner.parent is self.block
         ]
 
     def _is_read_only_by(self, view: Operation, readers: Collection[Operation]) -> bool:

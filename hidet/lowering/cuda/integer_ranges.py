@@ -44,9 +44,9 @@ class IntegerRangesPass(KernelPass):
         for op in ops_of_class(kernel.body, *kinds):
             if isinstance(op, _FLOOR_DIVISIONS):
                 _cheaper_division(op, ranges)
-            elif isinstance(op, _DIVISIONS):
+            elif type(op) in _DIVISIONS:
                 _mark(op, _divides(op, ranges))
-            elif isinstance(op, _SHIFTS):
+            elif type(op) in _SHIFTS:
                 _mark(op, _is_inside(op, ranges))
             elif isinstance(op.result.type, IntegerType):
                 found, whole = ranges.exact(op), range_of_type(op.result.type)
