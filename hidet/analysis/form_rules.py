@@ -44,7 +44,8 @@ def _operands(forms: IndexForms, op: Operation) -> tuple[LinearForm, LinearForm]
 
 
 def _constant(forms: IndexForms, op: arith.ConstantOp, algebra: FormAlgebra) -> LinearForm | None:
-    return LinearForm.number(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
+    number = op.properties["value"]
+    return LinearForm.number(number.value.data) if isinstance(number, IntegerAttr) else None
 
 
 def _add(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:

@@ -39,7 +39,7 @@ def window_of(view: SSAValue) -> Window | None:
     Inputs of a fusion count as buffers, and so do computed grids directly in a function, since
     these are stored.
     """
-    return _window(IndexForms(), view)
+    return _whole(view) if _is_buffer(view) else _window(IndexForms(), view)
 
 
 def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
@@ -59,9 +59,13 @@ def window_read(load: LoadOp, indices: Sequence[SSAValue]) -> Window | None:
     return _accessed_window(IndexForms(), load.source, load.indices, indices)
 
 
+def _is_buffer(view: SSAValue) -> bool:
+    return is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp)
+
+
 def _window(forms: IndexForms, view: SSAValue) -> Window | None:
     """Return the window of a view; see `window_of`."""
-    if is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp):
+    if _is_buffer(view):
         return _whole(view)
     grid, load = view.owner, _only_load(view.owner)
     if not isinstance(grid, GridOp):

@@ -94,7 +94,7 @@ class IndexedOp(FieldsOp, ABC):
     @property
     def indices(self) -> Sequence[SSAValue]:
         """The index arguments, one per dimension."""
-        return self.body.block.args
+        return self.regions[0].block.args
 
     @property
     def yielded(self) -> SSAValue:
@@ -139,8 +139,7 @@ class GridOp(IndexedOp):
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the domain, those of the result."""
-        assert isinstance(self.result.type, TensorType)
-        return self.result.type.get_shape()
+        return shape_of(self.results[0])
 
     def verify_(self) -> None:
         """Check the arguments and the yielded type against the result."""
