@@ -119,9 +119,7 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
 
 def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
     """Mark the loads from divergent variables, up to a fixed point."""
-    variables = [
-        op for op in ops_of_class(kernel.body, memref.AllocaOp) if is_variable(op.memref)
-    ]
+    variables = [op for op in ops_of_class(kernel.body, memref.AllocaOp) if is_variable(op.memref)]
     worklist = variables
     while worklist:
         worklist = []

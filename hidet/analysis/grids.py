@@ -74,9 +74,7 @@ def is_view(grid: GridOp) -> bool:
     if any(isinstance(op, CheckedIndexOp) and op.ahead for op in ops):
         moves = (*_MOVES, *_INDEX_CONVERSIONS)
     sources = {op.operands[0] for op in ops if type(op) is LoadOp}
-    return len(sources) <= 1 and all(
-        type(op) in moves or _is_index_arithmetic(op) for op in ops
-    )
+    return len(sources) <= 1 and all(type(op) in moves or _is_index_arithmetic(op) for op in ops)
 
 
 def is_cheap_to_inline(grid: GridOp, copies: int) -> bool:
@@ -199,9 +197,7 @@ def _is_index_arithmetic(op: Operation) -> bool:
     if type(op) is arith.CmpiOp:
         return type(op.operands[0].type) is IndexType
     if type(op) in _CONJUNCTIONS:
-        return all(
-            type(operand.owner) in (arith.CmpiOp, *_CONJUNCTIONS) for operand in op.operands
-        )
+        return all(type(operand.owner) in (arith.CmpiOp, *_CONJUNCTIONS) for operand in op.operands)
     return all(type(value.type) is IndexType for value in (*op.results, *op.operands))
 
 

@@ -41,9 +41,7 @@ class LocatedBuilder(Builder):
             self._locate_at(near)
 
     @override
-    def insert(
-        self, op: InsertOpInvT, insertion_point: InsertPoint | None = None
-    ) -> InsertOpInvT:
+    def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
         """Insert an op or ops; the builder has no name hint, and none is implicit."""
         at = insertion_point or self.insertion_point
         ops = op if isinstance(op, list | tuple) else (op,)

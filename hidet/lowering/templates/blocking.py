@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import prod
 
@@ -11,7 +11,6 @@ from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
-from hidet.arch.products import product_named
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import (
     BLOCKED,
@@ -83,10 +82,16 @@ class Blocking(Config):
     schedule: str = COOPERATIVE
 
     @property
+    def group(self) -> int:
+        """The threads of an instruction."""
+        if self.instruction == FMA:
+            return THREAD
+        return WARP_GROUP if self.instruction in _WGMMA_NAMES else WARP
+
+    @property
     def threads(self) -> int:
         """The threads of a block."""
-        worker = 1 if self.instruction == FMA else product_named(self.instruction).group
-        return self.rows * self.columns * worker
+        return self.rows * self.columns * self.group
 
     @property
     def cluster(self) -> int:
@@ -95,7 +100,7 @@ class Blocking(Config):
 
     def gathers(self, problem: Problem) -> bool:
         """Return whether threads gather operand A by vectors, because TMA cannot load it."""
-        by_tma = self.instruction in WGMMA and has_tiles(self.block_k, problem.channels, problem.k)
+        by_tma = self.group == WARP_GROUP and has_tiles(self.block_k, problem.channels, problem.k)
         return problem.gathered and not by_tma
 
     def takes_turns(self, problem: Problem, arch: Arch) -> bool:
@@ -108,21 +113,20 @@ class Blocking(Config):
         padding = 2 * VECTOR // problem.element_bytes if self.arrangement == TRANSPOSED else 0
         operands = (self.block_m + self.block_n + padding) * self.block_k * self.stages
         results = 0
-        for columns in problem.stored or (problem.n,):
+        for columns in (problem.stored or (problem.n,)) if self.epilogue == STAGED else ():
             own = self.block_n * columns // problem.n
             pieces = pieces_of(own, problem.result_bytes) if self.columns == 1 else 1
-            staged = self.block_m * own * min(pieces, SLOTS) // pieces
-            results += staged if self.epilogue == STAGED else 0
+            results += self.block_m * own * min(pieces, SLOTS) // pieces
         results *= CONSUMERS if self.schedule == PINGPONG else 1
         return operands * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why an architecture cannot run it, None if it can."""
-        sums = self.block_m * self.block_n // self.threads
+        threads = self.threads
         # Tiles for wgmma are aligned.
-        spare = ALIGNMENT if self.instruction in WGMMA else 0
+        spare = ALIGNMENT if self.group == WARP_GROUP else 0
         shared = self.shared_bytes(problem) + spare
-        return Footprint(self.threads, shared, sums).refusal(arch)
+        return Footprint(threads, shared, self.block_m * self.block_n // threads).refusal(arch)
 
     def shares(self, problem: Problem) -> list[int]:
         """Return the tile columns of each matmul, which add up to those of the block."""
@@ -282,22 +286,22 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         ):
             continue
         for block_k, stages in _depths(block_m * block_n, problem):
-            single = Blocking(name, block_m, block_n, block_k, rows, columns, stages)
+            make = partial(Blocking, name, block_m, block_n, block_k, rows, columns, stages)
+            single = make()
             # wgmma truncates to TF32; TMA rounds.
             if problem.kind == "tf32" and (single.gathers(problem) or not problem.streams):
                 continue
-            for choice in (single, *_clusters(single, problem)):
+            for cluster in _clusters(single, problem):
+                choice = make(**cluster)
                 yield choice
                 if choice.tiles(problem) > arch.processors:
-                    choice = replace(
-                        choice, grid=arch.processors // choice.cluster * choice.cluster
-                    )
-                    yield choice
-                yield replace(choice, epilogue=STAGED)
+                    cluster["grid"] = arch.processors // choice.cluster * choice.cluster
+                    yield make(**cluster)
+                yield make(**cluster, epilogue=STAGED)
             if (block_m, block_n, columns) == (*PINGPONG_TILE, 1) and single.takes_turns(
                 problem, arch
             ):
-                yield replace(single, grid=arch.processors, epilogue=STAGED, schedule=PINGPONG)
+                yield make(grid=arch.processors, epilogue=STAGED, schedule=PINGPONG)
 
 
 def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
@@ -312,13 +316,14 @@ def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
                 yield depth, stages
 
 
-def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
-    """Yield the tiling with clusters of two blocks, if they divide the tiles."""
+def _clusters(choice: Blocking, problem: Problem) -> Iterator[dict[str, int]]:
+    """Yield the shapes of clusters: one block, and two blocks if they divide the tiles."""
+    yield {}
     rows, columns = choice.clusters(problem)
     if rows % PAIR == 0:
-        yield replace(choice, cluster_rows=PAIR)
+        yield {"cluster_rows": PAIR}
     elif columns % PAIR == 0:
-        yield replace(choice, cluster_columns=PAIR)
+        yield {"cluster_columns": PAIR}
 
 
 PAIR = 2
@@ -327,7 +332,7 @@ PAIR = 2
 ALIGNMENT = 1024
 """The alignment of shared tiles in bytes, which is reserved."""
 
-THREAD = 1
+THREAD, _WGMMA_NAMES = 1, frozenset(WGMMA)
 
 
 @dataclass(frozen=True)
@@ -375,9 +380,6 @@ TURN = 0.48
 GATHER = 2.7
 """The slowdown of gathered loads."""
 
-BANDWIDTH = 0.95
-"""The fraction of the memory bandwidth that matmuls reach."""
-
 PARTIAL = 1.4
 """The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
 convolutions, H100)."""
@@ -414,7 +416,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     if arch.is_cpu:  # not a time: the FMAs of a block, and the loads that they wait for
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
-    group = THREAD if choice.instruction == FMA else product_named(choice.instruction).group
+    group = choice.group
     pace = PACES[group]
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
@@ -434,8 +436,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
     if group == WARP_GROUP and problem.residuals and is_partial:
         results *= PARTIAL
-    elements = problem.m * problem.k + problem.k * problem.n + results
-    memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
+    memory = problem.memory_time(results, arch)
     rounds = share if stays else ceil_div(share, resident)
     streams = stays and problem.streams and not gathers
     fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
@@ -481,7 +482,7 @@ def _efficiency(choice: Blocking, products: int) -> float:
     if choice.instruction == FMA:  # the next fragments of transposed tiles are prefetched
         loads = (warp_m + warp_n) * (PREFETCHED if choice.arrangement == TRANSPOSED else 1)
         return warp_m * warp_n / (warp_m * warp_n + loads)
-    if product_named(choice.instruction).group == WARP_GROUP:
+    if choice.group == WARP_GROUP:
         columns = warp_n / products
         # In the time of 16 columns, 128 bytes per cycle load half of the 64 rows.
         return min(columns / (columns + 8.5), 2 * columns / (columns + 64))
