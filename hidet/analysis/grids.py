@@ -71,7 +71,7 @@ def is_view(grid: GridOp) -> bool:
     if grid.is_stored:
         return False
     ops, moves = ops_in(grid.body), _MOVES
-    if any(isinstance(op, CheckedIndexOp) and op.ahead for op in ops):
+    if any(type(op) is CheckedIndexOp and op.ahead for op in ops):
         moves = (*_MOVES, *_INDEX_CONVERSIONS)
     sources = {op.operands[0] for op in ops if type(op) is LoadOp}
     return len(sources) <= 1 and all(type(op) in moves or _is_index_arithmetic(op) for op in ops)

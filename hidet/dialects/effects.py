@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
@@ -161,7 +161,7 @@ def _effects_rule(kind: type[Operation]) -> _EffectsRule:
 def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[SSAValue | None]:
     """Return the memory of effects of a kind; None is unknown memory."""
     return [
-        effect.value if isinstance(effect.value, SSAValue) else None
+        effect.value if isinstance(effect.value, OpResult | BlockArgument) else None
         for effect in effects
         if effect.kind is kind and type(effect.resource) is not MachineState
     ]

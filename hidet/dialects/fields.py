@@ -19,7 +19,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import (
+    Attribute,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -174,15 +182,18 @@ def _sizes(*sizes: int) -> Attribute:
 
 def _values(given: Field) -> Sequence[SSAValue]:
     """Return the values that are given for an operand field."""
-    match given:
-        case None:
-            return ()
-        case SSAValue():
-            return (given,)
-        case Operation():
-            return (SSAValue.get(given),)
-        case _:
-            return [SSAValue.get(value) for value in cast("Sequence[SSAValue | Operation]", given)]
+    if given is None:
+        return ()
+    if type(given) in _VALUES or isinstance(given, Operation):
+        return (_value(cast("SSAValue | Operation", given)),)
+    return [_value(each) for each in cast("Sequence[SSAValue | Operation]", given)]
+
+
+_VALUES = (OpResult, BlockArgument)
+
+
+def _value(given: SSAValue | Operation) -> SSAValue:
+    return cast("SSAValue", given) if type(given) in _VALUES else SSAValue.get(given)
 
 
 def _given(

@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, SSAValues
 from xdsl.irdl import (
     AnyOf,
     AttrConstraint,
@@ -78,8 +78,8 @@ _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 
 def tensor_type(value: Value) -> Tensor:
     """Return the type of a tensor."""
-    found = SSAValue.get(value).type
-    if not isinstance(found, TensorType):
+    found = (value if type(value) in (OpResult, BlockArgument) else SSAValue.get(value)).type
+    if type(found) is not TensorType:
         raise VerifyException(f"a tensor is needed here, got a value of type {found}")
     return found  # pyright: ignore[reportUnknownVariableType]
 

@@ -100,8 +100,9 @@ class Blocking(Config):
 
     def gathers(self, problem: Problem) -> bool:
         """Return whether threads gather operand A by vectors, because TMA cannot load it."""
-        by_tma = self.group == WARP_GROUP and has_tiles(self.block_k, problem.channels, problem.k)
-        return problem.gathered and not by_tma
+        return problem.gathered and not (
+            self.group == WARP_GROUP and has_tiles(self.block_k, problem.channels, problem.k)
+        )
 
     def takes_turns(self, problem: Problem, arch: Arch) -> bool:
         """Return whether two consumers of a block can take turns with tiles that TMA loads."""
@@ -122,9 +123,10 @@ class Blocking(Config):
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why an architecture cannot run it, None if it can."""
-        threads = self.threads
+        group = self.group
+        threads = self.rows * self.columns * group
         # Tiles for wgmma are aligned.
-        spare = ALIGNMENT if self.group == WARP_GROUP else 0
+        spare = ALIGNMENT if group == WARP_GROUP else 0
         shared = self.shared_bytes(problem) + spare
         return Footprint(threads, shared, self.block_m * self.block_n // threads).refusal(arch)
 
@@ -452,10 +454,11 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     kept = sum(problem.stored) / problem.n if problem.stored else 1
     stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
     turns = (share - 1) * TURN if stays and staged else 0
-    epilogue = _epilogue(choice, problem, share)
-    if problem.batch * problem.m * problem.n < LARGE * arch.processors:
-        epilogue = 0  # latency dominates
-    elif choice.schedule == COOPERATIVE:  # memory that is busy with residuals hides the rest
+    is_large = problem.batch * problem.m * problem.n >= LARGE * arch.processors
+    epilogue = _epilogue(choice, problem, share) if is_large else 0  # else latency dominates
+    if (
+        is_large and choice.schedule == COOPERATIVE
+    ):  # memory that is busy with residuals hides the rest
         epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
     return max(times) + beside + stores + turns + start + epilogue
 
