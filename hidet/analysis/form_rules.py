@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IdVariable(Variable):
     """A block or thread id, or a dimension of the grid or block; all ops that read it are equal."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from typing_extensions import override
@@ -64,6 +65,10 @@ class Variable:
 
     name: str
     extent: int
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class LinearForm:
@@ -225,6 +230,14 @@ class Division:
 
     form: LinearForm
     divisor: int
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.form, self.divisor))
+
+    @override
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Quotient(Division):

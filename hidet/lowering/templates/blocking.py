@@ -456,9 +456,8 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     turns = (share - 1) * TURN if stays and staged else 0
     is_large = problem.batch * problem.m * problem.n >= LARGE * arch.processors
     epilogue = _epilogue(choice, problem, share) if is_large else 0  # else latency dominates
-    if (
-        is_large and choice.schedule == COOPERATIVE
-    ):  # memory that is busy with residuals hides the rest
+    if is_large and choice.schedule == COOPERATIVE:
+        # Memory that is busy with residuals hides the rest.
         epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
     return max(times) + beside + stores + turns + start + epilogue
 
