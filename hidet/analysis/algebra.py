@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import TypeAlias, TypeVar
 
-from typing_extensions import override
 from xdsl.ir import SSAValue
 
 from hidet.analysis.forms import ANY, ZERO, Atom, LinearForm, Quotient, Range, Remainder, Variable
@@ -25,7 +24,6 @@ class Memo(dict[K, V]):
     def __init__(self, compute: Callable[[K], V]) -> None:
         self._compute = compute
 
-    @override
     def __missing__(self, key: K) -> V:
         found = self[key] = self._compute(key)
         return found

@@ -98,15 +98,14 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
     warps: list[SSAValue] = []
     divergence = DivergenceAnalysis(whole_warps=kernel.block_dims[0] % WARP == 0)
     for op in ops_in(kernel.body):
-        kind = type(op)
-        if kind is ThreadIdOp:
+        if type(op) is ThreadIdOp:
             is_row = op.dimension.data is not Dimension.X and divergence.whole_warps
             (warps if is_row else lanes).append(op.result)
-        elif kind is GroupOp:
+        elif type(op) is GroupOp:
             lanes.append(op.worker)
-        elif kind is ActiveMaskOp:
+        elif type(op) is ActiveMaskOp:
             lanes.append(op.result)
-        elif kind in _LOADS:
+        elif type(op) in _LOADS:
             if _reads_private_memory(op):
                 lanes.extend(op.results)
         elif divergence.whole_warps and _is_uniform_in_warps(op):

@@ -29,7 +29,7 @@ def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
     kind: object = getattr(of, "type", of)
     if type(kind) is not MemRefType:
         raise TypeError(f"{kind} is no memref")
-    return cast("MemRefType[Attribute]", kind)
+    return kind
 
 
 def optional_memref_type(value: SSAValue) -> MemRefType[Attribute] | None:

@@ -42,9 +42,10 @@ def ops_in(
     if type(root) is Region:
         _collect(root, ops, is_postorder)
     else:
-        for region in root.regions:
+        op = cast("Operation", root)
+        for region in op.regions:
             _collect(region, ops, is_postorder)
-        ops.insert(len(ops) if is_postorder else 0, root)
+        ops.insert(len(ops) if is_postorder else 0, op)
     if backwards:
         ops.reverse()
     return ops

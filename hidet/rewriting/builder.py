@@ -153,8 +153,9 @@ class KernelBuilder(LocatedBuilder):
 
     def scalar(self, value: float, kind: Attribute) -> SSAValue:
         """Return a constant of a float or integer type."""
-        if isinstance(kind, IntegerType | IndexType):
-            number = IntegerAttr(int(value), kind)
+        number: Attribute
+        if type(kind) in (IntegerType, IndexType):
+            number = IntegerAttr(int(value), integer_type(kind))
         else:
             number = FloatAttr(value, cast("AnyFloat", kind))
         op = arith.ConstantOp.create(result_types=[kind], properties={"value": number})

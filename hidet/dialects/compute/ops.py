@@ -236,7 +236,7 @@ class LoadOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """A buffer is read; a view is a value."""
-        return {read(self.source)} if is_memref(self.source.type) else frozenset()
+        return (read(self.source),) if is_memref(self.source.type) else ()
 
     def __init__(self, source: SSAValue | Operation, indices: Sequence[SSAValue]) -> None:
         element = element_of(SSAValue.get(source))
@@ -263,7 +263,7 @@ class StoreOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """A buffer is written; what a sink writes is unknown until it is inlined."""
-        return {write(self.target if is_memref(self.target.type) else None)}
+        return (write(self.target if is_memref(self.target.type) else None),)
 
     def verify_(self) -> None:
         """Check the number of indices."""

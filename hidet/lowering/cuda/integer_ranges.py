@@ -52,7 +52,8 @@ class IntegerRangesPass(KernelPass):
                 found, whole = ranges.exact(op), range_of_type(op.result.type)
                 fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
                 flag = arith.IntegerOverflowFlag.NSW
-                op.overflow_flags = arith.IntegerOverflowAttr([flag] if fits else "none")
+                flags = arith.IntegerOverflowAttr([flag] if fits else "none")
+                op.properties["overflowFlags"] = flags
 
 
 def _mark(op: Operation, is_safe: bool) -> None:

@@ -204,9 +204,8 @@ def _start_of(local: SSAValue) -> Address:
 
 def _align(array: SSAValue, size: int) -> None:
     op = array.owner
-    if isinstance(op, memref.AllocaOp):
-        known = 1 if op.alignment is None else op.alignment.value.data
-        op.alignment = IntegerAttr(max(size, known), i64)
+    if isinstance(op, memref.AllocaOp) and (op.alignment is None or op.alignment.value.data < size):
+        op.alignment = IntegerAttr(size, i64)
 
 
 def zero_filled(vectors: VectorLoop) -> SSAValue | None:

@@ -25,8 +25,8 @@ from hidet.lowering.templates.config import (
 from hidet.lowering.templates.legality import Footprint, Rejected
 from hidet.lowering.templates.problem import Problem
 
-STAGED = "staged"
-"""The epilogue that stores results through shared memory."""
+DIRECT, STAGED = "direct", "staged"
+"""The epilogues that store results from registers, or through shared memory."""
 
 SLOTS = 2
 """The staging buffers of a warp group, one per piece of its results."""
@@ -74,7 +74,7 @@ class Blocking(Config):
     columns: int
     stages: int
     grid: int = MAX_CHOICE
-    epilogue: str = "direct"
+    epilogue: str = DIRECT
     cluster_rows: int = 1
     cluster_columns: int = 1
     arrangement: str = BLOCKED
@@ -293,17 +293,17 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             # wgmma truncates to TF32; TMA rounds.
             if problem.kind == "tf32" and (single.gathers(problem) or not problem.streams):
                 continue
-            for cluster in _clusters(single, problem):
-                choice = make(**cluster)
+            for pair in _clusters(single, problem):
+                choice, grid = make(MAX_CHOICE, DIRECT, *pair), MAX_CHOICE
                 yield choice
                 if choice.tiles(problem) > arch.processors:
-                    cluster["grid"] = arch.processors // choice.cluster * choice.cluster
-                    yield make(**cluster)
-                yield make(**cluster, epilogue=STAGED)
+                    grid = arch.processors // choice.cluster * choice.cluster
+                    yield make(grid, DIRECT, *pair)
+                yield make(grid, STAGED, *pair)
             if (block_m, block_n, columns) == (*PINGPONG_TILE, 1) and single.takes_turns(
                 problem, arch
             ):
-                yield make(grid=arch.processors, epilogue=STAGED, schedule=PINGPONG)
+                yield make(arch.processors, STAGED, schedule=PINGPONG)
 
 
 def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
@@ -318,14 +318,14 @@ def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
                 yield depth, stages
 
 
-def _clusters(choice: Blocking, problem: Problem) -> Iterator[dict[str, int]]:
+def _clusters(choice: Blocking, problem: Problem) -> Iterator[tuple[int, int]]:
     """Yield the shapes of clusters: one block, and two blocks if they divide the tiles."""
-    yield {}
+    yield 1, 1
     rows, columns = choice.clusters(problem)
     if rows % PAIR == 0:
-        yield {"cluster_rows": PAIR}
+        yield PAIR, 1
     elif columns % PAIR == 0:
-        yield {"cluster_columns": PAIR}
+        yield 1, PAIR
 
 
 PAIR = 2
