@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -160,7 +159,7 @@ class _OperandSegment:
     def __get__(
         self, op: Operation, owner: type[Operation]
     ) -> SSAValue | Sequence[SSAValue] | None:
-        sizes = cast("DenseArrayBase[IntegerType]", op.properties[_SEGMENTS])
+        sizes: Any = op.properties[_SEGMENTS]
         start, stop = _segments(sizes.data.data)[self._number]
         if self._is_variadic:
             return op.operands[start:stop]
@@ -184,8 +183,8 @@ def _values(given: Field) -> Sequence[SSAValue]:
     """Return the values that are given for an operand field."""
     if given is None:
         return ()
-    if type(given) in _VALUES or isinstance(given, Operation):
-        return (_value(cast("SSAValue | Operation", given)),)
+    if isinstance(given, (*_VALUES, Operation)):
+        return (_value(given),)
     return [_value(each) for each in cast("Sequence[SSAValue | Operation]", given)]
 
 
@@ -193,7 +192,7 @@ _VALUES = (OpResult, BlockArgument)
 
 
 def _value(given: SSAValue | Operation) -> SSAValue:
-    return cast("SSAValue", given) if type(given) in _VALUES else SSAValue.get(given)
+    return given if isinstance(given, _VALUES) else SSAValue.get(given)
 
 
 def _given(

@@ -2,7 +2,7 @@
 
 from functools import cache
 from math import prod
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -18,15 +18,15 @@ def is_memref(kind: Attribute) -> bool:
 
 def shaped_type(of: SSAValue | Attribute) -> Shaped:
     """Return the type of a tensor or a memref."""
-    kind: object = getattr(of, "type", of)
+    kind: Any = getattr(of, "type", of)
     if type(kind) not in (TensorType, MemRefType):
         raise TypeError(f"{kind} is neither a tensor nor a memref")
-    return cast("Shaped", kind)
+    return kind
 
 
 def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
     """Return the type of a memref."""
-    kind: object = getattr(of, "type", of)
+    kind: Any = getattr(of, "type", of)
     if type(kind) is not MemRefType:
         raise TypeError(f"{kind} is no memref")
     return kind

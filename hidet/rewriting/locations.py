@@ -1,7 +1,7 @@
 """Propagation of source locations to newly created ops."""
 
 from collections.abc import Callable, Iterable
-from typing import Self, cast
+from typing import Any, Self
 
 from typing_extensions import override
 from xdsl.builder import Builder, InsertOpInvT
@@ -44,8 +44,8 @@ class LocatedBuilder(Builder):
     def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
         """Insert an op or ops; the builder has no name hint, and none is implicit."""
         at = insertion_point or self.insertion_point
-        ops = op if isinstance(op, list | tuple) else (op,)
-        for each in cast("Iterable[Operation]", ops):
+        ops: Any = op if isinstance(op, list | tuple) else (op,)
+        for each in ops:
             if at.insert_before is None:
                 at.block.add_op(each)
             else:

@@ -137,8 +137,8 @@ class Blocking(Config):
     def clusters(self, problem: Problem) -> tuple[int, int]:
         """Return the number of clusters along M and N."""
         return (
-            ceil_div(problem.m, self.block_m * self.cluster_rows),
-            ceil_div(problem.n, self.block_n * self.cluster_columns),
+            -(-problem.m // (self.block_m * self.cluster_rows)),
+            -(-problem.n // (self.block_n * self.cluster_columns)),
         )
 
     def tiles(self, problem: Problem) -> int:
@@ -492,6 +492,7 @@ def _efficiency(choice: Blocking, products: int) -> float:
 
 
 def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:
-    registers = 48 + choice.block_m * choice.block_n // choice.threads * 5 // 4
+    threads = choice.threads
+    registers = 48 + choice.block_m * choice.block_n // threads * 5 // 4
     shared = choice.shared_bytes(problem) + ALIGNMENT
-    return max(1, Footprint(choice.threads, shared, registers).residents(arch))
+    return max(1, Footprint(threads, shared, registers).residents(arch))
