@@ -157,7 +157,7 @@ class MatrixDescriptorOp(InstructionOp):
     @property
     def effects(self) -> Effects:
         """None: the matrix is read by the users of the descriptor."""
-        return frozenset()
+        return ()
 
     def verify_(self) -> None:
         """Check the operand, the swizzle and the distances."""
