@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
 from math import gcd
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -13,6 +12,21 @@ from hidet.analysis.forms import ANY, ZERO, Atom, LinearForm, Quotient, Range, R
 
 Condition: TypeAlias = tuple[LinearForm, Range]
 """A form without constant term, and its known range."""
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Memo(dict[K, V]):
+    """The known values of a function; `functools.cache` takes ten times as long to construct."""
+
+    def __init__(self, compute: Callable[[K], V]) -> None:
+        self._compute = compute
+
+    def __missing__(self, key: K) -> V:
+        found = self[key] = self._compute(key)
+        return found
 
 
 class FormAlgebra:
@@ -36,27 +50,15 @@ class FormAlgebra:
         self._range_of_value = range_of_value
         self._divisibility_of_value = divisibility_of_value
         self.conditions = tuple(conditions)
+        self.range: Callable[[LinearForm], Range] = Memo(self._range).__getitem__
+        self._divide = Memo(self._compute_division).__getitem__
+        self._shortest = Memo(self._compute_shortest).__getitem__
 
     def under(self, conditions: Sequence[Condition]) -> FormAlgebra:
         """Return an algebra with additional conditions."""
         return FormAlgebra(
             self._range_of_value, self._divisibility_of_value, (*self.conditions, *conditions)
         )
-
-    # The memoized functions; many algebras need only some of them.
-
-    @cached_property
-    def range(self) -> Callable[[LinearForm], Range]:
-        """The range of a form; at least 64 bits wide if nothing is known."""
-        return cache(self._range)
-
-    @cached_property
-    def _divide(self) -> Callable[[LinearForm, int], tuple[LinearForm, LinearForm]]:
-        return cache(self._compute_division)
-
-    @cached_property
-    def _shortest(self) -> Callable[[LinearForm], LinearForm]:
-        return cache(self._compute_shortest)
 
     # Ranges.
 
@@ -129,20 +131,21 @@ class FormAlgebra:
 
     def floordiv(self, form: LinearForm, divisor: int) -> LinearForm:
         """Return the form of `form floordiv divisor`, for a positive divisor."""
-        return self._divide(form, divisor)[0]
+        return self._divide((form, divisor))[0]
 
     def mod(self, form: LinearForm, divisor: int) -> LinearForm:
         """Return the form of `form mod divisor`, for a positive divisor."""
-        return self._divide(form, divisor)[1]
+        return self._divide((form, divisor))[1]
 
-    def _compute_division(self, form: LinearForm, divisor: int) -> tuple[LinearForm, LinearForm]:
+    def _compute_division(self, operands: tuple[LinearForm, int]) -> tuple[LinearForm, LinearForm]:
         """Return the quotient and the remainder."""
+        form, divisor = operands
         single = self._single_quotient(form, divisor)
         if single is not None:
             return LinearForm.number(single), form - single * divisor
         if self.range(form).hi <= 0:
             # Divide a nonnegative number, which is cheaper: n // d = -ceil(-n / d).
-            quotient, remainder = self._divide(-form + (divisor - 1), divisor)
+            quotient, remainder = self._divide((-form + (divisor - 1), divisor))
             return -quotient, -remainder + (divisor - 1)
         whole, rest = self._split(form, divisor)
         # Multiples of the divisor have no remainder; they are divided separately only if the

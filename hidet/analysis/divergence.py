@@ -19,7 +19,7 @@ from hidet.dialects.cuda import ActiveMaskOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
 from hidet.dialects.task import ForeachOp, GroupOp
-from hidet.dialects.walking import blocks_in, ops_in, parents_of
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_class, parents_of
 
 
 class Divergence(IntEnum):
@@ -98,15 +98,16 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
     warps: list[SSAValue] = []
     divergence = DivergenceAnalysis(whole_warps=kernel.block_dims[0] % WARP == 0)
     for op in ops_in(kernel.body):
-        if isinstance(op, ThreadIdOp):
+        if type(op) is ThreadIdOp:
             is_row = op.dimension.data is not Dimension.X and divergence.whole_warps
             (warps if is_row else lanes).append(op.result)
-        elif isinstance(op, GroupOp):
+        elif type(op) is GroupOp:
             lanes.append(op.worker)
-        elif isinstance(op, ActiveMaskOp):
+        elif type(op) is ActiveMaskOp:
             lanes.append(op.result)
-        elif _reads_private_memory(op):
-            lanes.extend(op.results)
+        elif type(op) in _LOADS:
+            if _reads_private_memory(op):
+                lanes.extend(op.results)
         elif divergence.whole_warps and _is_uniform_in_warps(op):
             warps.extend(op.results)
     divergence.spread(warps, Divergence.BETWEEN_WARPS)
@@ -117,11 +118,7 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
 
 def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
     """Mark the loads from divergent variables, up to a fixed point."""
-    variables = [
-        op
-        for op in ops_in(kernel.body)
-        if isinstance(op, memref.AllocaOp) and is_variable(op.memref)
-    ]
+    variables = [op for op in ops_of_class(kernel.body, memref.AllocaOp) if is_variable(op.memref)]
     worklist = variables
     while worklist:
         worklist = []
@@ -139,29 +136,26 @@ def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
                 worklist.append(variable)
 
 
+_LOADS = (LoadOp, memref.LoadOp)
+
+
 def _reads_private_memory(op: Operation) -> bool:
-    """Return whether an op loads from thread-private memory."""
-    match op:
-        case LoadOp():
-            source = op.source
-        case memref.LoadOp():
-            source = op.memref
-            if is_variable(source):
-                return False
-        case _:
-            return False
+    """Return whether a load is from thread-private memory, variables excepted."""
+    source = op.operands[0]
+    if type(op) is memref.LoadOp and is_variable(source):
+        return False
     return is_memref(source.type) and space_of(source.type) in (Space.REGISTER, Space.LOCAL)
+
+
+_QUOTIENTS = (arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp)
 
 
 def _is_uniform_in_warps(op: Operation) -> bool:
     """Return whether an op divides threadIdx.x by a multiple of 32, or compares it with one."""
-    match op:
-        case arith.DivSIOp() | arith.DivUIOp() | arith.FloorDivSIOp():
-            pass
-        case arith.CmpiOp() if predicate_of(op) in ("slt", "sge", "ult", "uge"):
-            pass
-        case _:
-            return False
+    if type(op) not in _QUOTIENTS and not (
+        type(op) is arith.CmpiOp and predicate_of(op) in ("slt", "sge", "ult", "uge")
+    ):
+        return False
     thread, number = (operand.owner for operand in op.operands)
     return (
         isinstance(thread, ThreadIdOp)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class IdVariable(Variable):
     """A block or thread id, or a dimension of the grid or block; all ops that read it are equal."""
 
@@ -44,7 +44,8 @@ def _operands(forms: IndexForms, op: Operation) -> tuple[LinearForm, LinearForm]
 
 
 def _constant(forms: IndexForms, op: arith.ConstantOp, algebra: FormAlgebra) -> LinearForm | None:
-    return LinearForm.number(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
+    number = op.properties["value"]
+    return LinearForm.number(number.value.data) if isinstance(number, IntegerAttr) else None
 
 
 def _add(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:

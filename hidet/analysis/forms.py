@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from typing_extensions import override
@@ -64,6 +65,10 @@ class Variable:
 
     name: str
     extent: int
+
+    @override
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 class LinearForm:
@@ -171,11 +176,10 @@ class LinearForm:
     @property
     def atom(self) -> Atom | None:
         """The atom, if the form is a single atom, else None."""
-        if self.constant == 0 and len(self.terms) == 1:
-            (atom, coefficient) = next(iter(self.terms.items()))
-            if coefficient == 1:
-                return atom
-        return None
+        if self.constant or len(self.terms) != 1:
+            return None
+        ((atom, coefficient),) = self.terms.items()
+        return atom if coefficient == 1 else None
 
     @property
     def divisions(self) -> list[tuple[Quotient | Remainder, int]]:
@@ -226,6 +230,14 @@ class Division:
 
     form: LinearForm
     divisor: int
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.form, self.divisor))
+
+    @override
+    def __hash__(self) -> int:
+        return self._hash
 
 
 class Quotient(Division):

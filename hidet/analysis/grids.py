@@ -43,6 +43,8 @@ _ARITHMETIC = (
 )
 _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.IfOp, scf.YieldOp)
 
+_CONJUNCTIONS = (arith.AndIOp, arith.OrIOp)
+
 _INDEX_CONVERSIONS = (arith.IndexCastOp, CheckedIndexOp)
 """Ops that convert integer elements to indices of a tensor."""
 
@@ -66,15 +68,13 @@ def is_view(grid: GridOp) -> bool:
     because the wide source would be stored. Grids marked as stored are not views. Integers that the
     launch checks ahead of the kernel are moved, too.
     """
-    moves = _MOVES
-    if any(check.ahead for check in ops_of_class(grid.body, CheckedIndexOp)):
+    if grid.is_stored:
+        return False
+    ops, moves = ops_in(grid.body), _MOVES
+    if any(type(op) is CheckedIndexOp and op.ahead for op in ops):
         moves = (*_MOVES, *_INDEX_CONVERSIONS)
-    sources = {load.source for load in loads_of(grid)}
-    return (
-        len(sources) <= 1
-        and not grid.is_stored
-        and all(isinstance(op, moves) or _is_index_arithmetic(op) for op in ops_in(grid.body))
-    )
+    sources = {op.operands[0] for op in ops if type(op) is LoadOp}
+    return len(sources) <= 1 and all(type(op) in moves or _is_index_arithmetic(op) for op in ops)
 
 
 def is_cheap_to_inline(grid: GridOp, copies: int) -> bool:
@@ -83,7 +83,7 @@ def is_cheap_to_inline(grid: GridOp, copies: int) -> bool:
     A single copy replaces the view; several are made only of short views. This avoids exponential
     growth for a chain of views that each load the previous one several times.
     """
-    size = sum(not isinstance(op, arith.ConstantOp) for op in ops_in(grid.body))
+    size = sum(type(op) is not arith.ConstantOp for op in ops_in(grid.body))
     return size - 1 <= (MAX_COPIED if copies > 1 else MAX_MOVED)
 
 
@@ -115,10 +115,10 @@ def is_cheap_again(grid: GridOp) -> bool:
 
 def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
     """Return whether a grid consists of moves, index arithmetic and at most 4 arithmetic ops."""
-    arithmetic = ops_of_class(grid.body, *_ARITHMETIC)
+    others = [op for op in ops_in(grid.body) if type(op) not in moves]
+    arithmetic = [op for op in others if type(op) in _ARITHMETIC]
     return len(arithmetic) <= 4 and all(
-        isinstance(op, (*moves, *_ARITHMETIC)) or _is_index_arithmetic(op)
-        for op in ops_in(grid.body)
+        type(op) in _ARITHMETIC or _is_index_arithmetic(op) for op in others
     )
 
 
@@ -192,16 +192,13 @@ def has_reduction(grid: GridOp) -> bool:
 
 def _is_index_arithmetic(op: Operation) -> bool:
     """Return whether an op computes or compares indices."""
-    if not op.results or isinstance(op, CheckedIndexOp):
+    if not op.results or type(op) is CheckedIndexOp:
         return False
-    if isinstance(op, arith.CmpiOp):
-        return isinstance(op.lhs.type, IndexType)
-    if isinstance(op, arith.AndIOp | arith.OrIOp):
-        return all(
-            isinstance(operand.owner, arith.CmpiOp | arith.AndIOp | arith.OrIOp)
-            for operand in op.operands
-        )
-    return all(isinstance(value.type, IndexType) for value in (*op.results, *op.operands))
+    if type(op) is arith.CmpiOp:
+        return type(op.operands[0].type) is IndexType
+    if type(op) in _CONJUNCTIONS:
+        return all(type(operand.owner) in (arith.CmpiOp, *_CONJUNCTIONS) for operand in op.operands)
+    return all(type(value.type) is IndexType for value in (*op.results, *op.operands))
 
 
 MIN_ROW = 32

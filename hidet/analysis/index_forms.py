@@ -4,18 +4,20 @@ The only analysis of index arithmetic; simplification, vectorization, guards, in
 inversion of epilogues all use it. Index arithmetic is assumed not to overflow.
 """
 
-from functools import cache, partial
+from collections.abc import Callable
+from functools import partial
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
-from hidet.analysis.algebra import FormAlgebra
+from hidet.analysis.algebra import FormAlgebra, Memo
 from hidet.analysis.conditions import conditions_of, decide, predicate_of
 from hidet.analysis.form_rules import form_of_result
 from hidet.analysis.forms import LinearForm, Range
 from hidet.analysis.value_ranges import divisibility_of_value, range_of_value
+from hidet.dialects.effects import has_trait
 
 MAX_TERMS = 32
 """The largest number of terms of a form; it keeps the analysis linear."""
@@ -35,11 +37,11 @@ class IndexForms:
 
     def __init__(self, root: Operation | None = None) -> None:
         self.root = root
-        self.form = cache(self._form)
-        self.algebra = cache(self._algebra)
-        self._range_of_leaf = cache(partial(range_of_value, self))
+        self.form: Callable[[SSAValue], LinearForm] = Memo(self._form).__getitem__
+        self.algebra: Callable[[Block | None], FormAlgebra] = Memo(self._algebra).__getitem__
+        self._range_of_leaf = Memo(partial(range_of_value, self)).__getitem__
         self._outermost = FormAlgebra(
-            self._range_of_leaf, cache(partial(divisibility_of_value, self))
+            self._range_of_leaf, Memo(partial(divisibility_of_value, self)).__getitem__
         )
 
     # Queries, besides `form` and `algebra`.
@@ -72,11 +74,12 @@ class IndexForms:
 
     def trip_limits(self, loop: scf.ForOp) -> tuple[int, int | None]:
         """Return the minimum and the maximum trip count of a loop; None if there is no maximum."""
-        step = self.form(loop.step) if isinstance(loop.lb.type, IndexType) else None
+        lower, upper, by, *_ = loop.operands
+        step = self.form(by) if type(lower.type) is IndexType else None
         if step is None or not step.is_number or step.constant < 1:
             return 0, None
         algebra = self.algebra(loop.parent)
-        distance = algebra.range(algebra.add(self.form(loop.ub), self.form(loop.lb), -1))
+        distance = algebra.range(algebra.add(self.form(upper), self.form(lower), -1))
         least, most = (max(0, -(-limit // step.constant)) for limit in distance)
         return least, most
 
@@ -99,7 +102,7 @@ class IndexForms:
     def _form(self, value: SSAValue) -> LinearForm:
         """Return the form of a value of type index."""
         form = None
-        if isinstance(value.type, IndexType):
+        if type(value.type) is IndexType:
             if isinstance(value, OpResult):
                 form = form_of_result(self, value.op)
             elif isinstance(value, BlockArgument):
@@ -121,7 +124,7 @@ class IndexForms:
     def _algebra(self, block: Block | None) -> FormAlgebra:
         """Return the algebra of a block, under the conditions of the branches around it."""
         op = None if block is None else block.parent_op()
-        if op is None or op.has_trait(IsolatedFromAbove):
+        if op is None or has_trait(type(op), IsolatedFromAbove):
             return self._outermost
         outer = self.algebra(op.parent)
         if isinstance(op, scf.IfOp) and block is not None:

@@ -62,7 +62,7 @@ class Materializer:
     def lookup(self, form: LinearForm) -> SSAValue | None:
         """Return the value of a form if one is in scope."""
         value = self._values.get(form)
-        if value is None:
+        if value is None and not form.weight:
             atom = form.atom
             return atom if isinstance(atom, SSAValue) else None
         return value

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import MemoryEffectKind
 
 from hidet.dialects.cuda import KernelOp
@@ -18,7 +18,6 @@ from hidet.dialects.cuda.marks import MAY_ALIAS
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import DynamicSharedOp
 from hidet.dialects.effects import ARITHMETIC_DIALECTS, accessed, effects_of, has_trait
-from hidet.dialects.shaped import memref_type
 from hidet.dialects.walking import ops_of_class
 
 READ, WRITE = MemoryEffectKind.READ, MemoryEffectKind.WRITE
@@ -77,17 +76,17 @@ def may_alias(one: SSAValue, other: SSAValue) -> bool:
 
 
 def _space(value: SSAValue) -> Space | None:
-    return space_of(memref_type(value)) if isinstance(value.type, MemRefType) else None
+    return space_of(value.type) if type(value.type) is MemRefType else None
 
 
 def root_of(value: SSAValue) -> SSAValue:
     """Return the memref underlying a chain of views."""
     while (
-        isinstance(value.owner, Operation)
-        and value.owner.operands
-        and isinstance(value.owner.operands[0].type, MemRefType)
+        isinstance(value, OpResult)
+        and (operands := value.op.operands)
+        and type(operands[0].type) is MemRefType
     ):
-        value = value.owner.operands[0]
+        value = operands[0]
     return value
 
 

@@ -15,6 +15,7 @@ from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
 from hidet.dialects.graph.base import GraphOp
 from hidet.dialects.shaped import is_memref, shape_of
+from hidet.dialects.walking import ops_of_block
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def window_of(view: SSAValue) -> Window | None:
     Inputs of a fusion count as buffers, and so do computed grids directly in a function, since
     these are stored.
     """
-    return _window(IndexForms(), view)
+    return _whole(view) if _is_buffer(view) else _window(IndexForms(), view)
 
 
 def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
@@ -58,9 +59,13 @@ def window_read(load: LoadOp, indices: Sequence[SSAValue]) -> Window | None:
     return _accessed_window(IndexForms(), load.source, load.indices, indices)
 
 
+def _is_buffer(view: SSAValue) -> bool:
+    return is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp)
+
+
 def _window(forms: IndexForms, view: SSAValue) -> Window | None:
     """Return the window of a view; see `window_of`."""
-    if is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp):
+    if _is_buffer(view):
         return _whole(view)
     grid, load = view.owner, _only_load(view.owner)
     if not isinstance(grid, GridOp):
@@ -99,7 +104,8 @@ def _only_load(op: Operation | Block) -> LoadOp | None:
     """Return the load of a grid that only yields a loaded element, else None."""
     if not isinstance(op, GridOp):
         return None
-    loads = [each for each in op.body.block.ops if isinstance(each, LoadOp)]
-    others = [each for each in op.body.block.ops if not isinstance(each, LoadOp | YieldOp)]
+    ops = ops_of_block(op.body.block)
+    loads = [each for each in ops if isinstance(each, LoadOp)]
+    others = [each for each in ops if type(each) not in (LoadOp, YieldOp)]
     is_plain = len(loads) == 1 and op.yielded is loads[0].result
     return loads[0] if is_plain and all(map(is_arithmetic, others)) else None

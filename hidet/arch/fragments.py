@@ -115,7 +115,12 @@ def ends_in(layout: TaskMap, fragment: TaskMap) -> bool:
     A register tile with such a layout consists of whole fragments, each in consecutive registers of
     consecutive lanes, in the order of the instruction.
     """
+    # A task is the sum of the first task of its worker and of an offset by register.
     count = fragment.tasks_per_worker
-    return layout.workers >= fragment.workers and all(
-        layout(worker)[:count] == fragment(worker) for worker in range(fragment.workers)
+    return (
+        layout.workers >= fragment.workers
+        and layout(0)[:count] == fragment(0)
+        and all(
+            layout.first_of(each) == fragment.first_of(each) for each in range(fragment.workers)
+        )
     )

@@ -11,8 +11,8 @@ def known_index(value: SSAValue) -> int | None:
     MLIR's integers of one bit are signed, so that `true` is -1.
     """
     op = value.owner
-    if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
-        return op.value.value.data
+    if type(op) is ConstantOp and isinstance(number := op.properties["value"], IntegerAttr):
+        return number.value.data
     return None
 
 

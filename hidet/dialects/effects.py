@@ -1,13 +1,13 @@
 """Memory effects of ops per value: the interface that all passes use."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
@@ -20,7 +20,7 @@ from xdsl.traits import (
 
 from hidet.dialects.fields import Element, FieldsOp
 
-Effects = Set[EffectInstance]
+Effects: TypeAlias = tuple[EffectInstance, ...]
 """The effects of an op; without a value, they are on unknown memory."""
 
 
@@ -43,10 +43,10 @@ def write(value: SSAValue | None = None) -> EffectInstance:
     return EffectInstance(MemoryEffectKind.WRITE, value)
 
 
-ANY_MEMORY: Effects = frozenset({read(), write()})
+ANY_MEMORY: Effects = (read(), write())
 """The effects of an op that may access any memory."""
 
-MACHINE: Effects = frozenset({EffectInstance(MemoryEffectKind.WRITE, None, MachineState())})
+MACHINE: Effects = (EffectInstance(MemoryEffectKind.WRITE, None, MachineState()),)
 """A side effect that is no memory access."""
 
 
@@ -54,19 +54,19 @@ class MachineEffect(MemoryEffect):
     """The op has a side effect, but accesses no memory."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> Effects:
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
         """Return the effect on the machine state."""
-        return MACHINE
+        return set(MACHINE)
 
 
 class OwnEffects(MemoryEffect):
     """The op defines its own effects."""
 
     @classmethod
-    def get_effects(cls, op: Operation) -> Effects:
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
         """Return the effects of the op."""
         assert isinstance(op, AccessingOp)
-        return op.effects
+        return set(op.effects)
 
 
 class AccessingOp(FieldsOp):
@@ -92,8 +92,8 @@ class FieldAccessOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """Reads and writes of the fields."""
-        reads = {read(getattr(self, name)) for name in self.READS}
-        return reads | {write(getattr(self, name)) for name in self.WRITES}
+        reads = [read(getattr(self, name)) for name in self.READS]
+        return (*reads, *(write(getattr(self, name)) for name in self.WRITES))
 
     def access_of(self, name: str) -> tuple[bool, bool]:
         """Return whether a field is read, and whether it is written."""
@@ -161,9 +161,9 @@ def _effects_rule(kind: type[Operation]) -> _EffectsRule:
 def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[SSAValue | None]:
     """Return the memory of effects of a kind; None is unknown memory."""
     return [
-        effect.value if isinstance(effect.value, SSAValue) else None
+        effect.value if isinstance(effect.value, OpResult | BlockArgument) else None
         for effect in effects
-        if effect.kind is kind and not isinstance(effect.resource, MachineState)
+        if effect.kind is kind and type(effect.resource) is not MachineState
     ]
 
 

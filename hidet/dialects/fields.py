@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -19,7 +18,15 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import (
+    Attribute,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SpacedOpaqueSyntaxAttribute,
+    SSAValue,
+)
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -152,7 +159,7 @@ class _OperandSegment:
     def __get__(
         self, op: Operation, owner: type[Operation]
     ) -> SSAValue | Sequence[SSAValue] | None:
-        sizes = cast("DenseArrayBase[IntegerType]", op.properties[_SEGMENTS])
+        sizes: Any = op.properties[_SEGMENTS]
         start, stop = _segments(sizes.data.data)[self._number]
         if self._is_variadic:
             return op.operands[start:stop]
@@ -174,15 +181,18 @@ def _sizes(*sizes: int) -> Attribute:
 
 def _values(given: Field) -> Sequence[SSAValue]:
     """Return the values that are given for an operand field."""
-    match given:
-        case None:
-            return ()
-        case SSAValue():
-            return (given,)
-        case Operation():
-            return (SSAValue.get(given),)
-        case _:
-            return [SSAValue.get(value) for value in cast("Sequence[SSAValue | Operation]", given)]
+    if given is None:
+        return ()
+    if isinstance(given, (*_VALUES, Operation)):
+        return (_value(given),)
+    return [_value(each) for each in cast("Sequence[SSAValue | Operation]", given)]
+
+
+_VALUES = (OpResult, BlockArgument)
+
+
+def _value(given: SSAValue | Operation) -> SSAValue:
+    return given if isinstance(given, _VALUES) else SSAValue.get(given)
 
 
 def _given(

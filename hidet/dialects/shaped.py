@@ -2,7 +2,7 @@
 
 from functools import cache
 from math import prod
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -13,23 +13,23 @@ Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 
 def is_memref(kind: Attribute) -> bool:
     """Return whether a type is a memref."""
-    return isinstance(kind, MemRefType)
+    return type(kind) is MemRefType
 
 
 def shaped_type(of: SSAValue | Attribute) -> Shaped:
     """Return the type of a tensor or a memref."""
-    kind = of.type if isinstance(of, SSAValue) else of
-    if not isinstance(kind, TensorType | MemRefType):
+    kind: Any = getattr(of, "type", of)
+    if type(kind) not in (TensorType, MemRefType):
         raise TypeError(f"{kind} is neither a tensor nor a memref")
-    return cast("Shaped", kind)
+    return kind
 
 
 def memref_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
     """Return the type of a memref."""
-    kind = of.type if isinstance(of, SSAValue) else of
-    if not isinstance(kind, MemRefType):
+    kind: Any = getattr(of, "type", of)
+    if type(kind) is not MemRefType:
         raise TypeError(f"{kind} is no memref")
-    return cast("MemRefType[Attribute]", kind)
+    return kind
 
 
 def optional_memref_type(value: SSAValue) -> MemRefType[Attribute] | None:
@@ -64,7 +64,7 @@ def element_of(of: SSAValue | Attribute) -> Attribute:
 
 def bytes_of(element: Attribute) -> int:
     """Return the size of an element in memory; i1 takes a byte, an index eight."""
-    if isinstance(element, IndexType):
+    if type(element) is IndexType:
         return 8
     assert isinstance(element, FixedBitwidthType), f"{element} has no size"
     return element.size

@@ -21,7 +21,7 @@ def ops_of_block(block: Block) -> list[Operation]:
     op = block.first_op
     while op is not None:
         ops.append(op)
-        op = op.next_op
+        op = op._next_op  # pyright: ignore[reportPrivateUsage]  # without a call
     return ops
 
 
@@ -39,12 +39,13 @@ def ops_in(
     """
     ops: list[Operation] = []
     is_postorder = inner_first != backwards
-    if isinstance(root, Region):
+    if type(root) is Region:
         _collect(root, ops, is_postorder)
     else:
-        for region in root.regions:
+        op = cast("Operation", root)
+        for region in op.regions:
             _collect(region, ops, is_postorder)
-        ops.insert(len(ops) if is_postorder else 0, root)
+        ops.insert(len(ops) if is_postorder else 0, op)
     if backwards:
         ops.reverse()
     return ops
@@ -63,7 +64,7 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
                 ops.insert(len(ops) if is_postorder else start, op)
             else:
                 ops.append(op)
-            op = op.next_op
+            op = op._next_op  # pyright: ignore[reportPrivateUsage]
         block = block.next_block
 
 

@@ -144,6 +144,13 @@ class TaskMap:
         """
         return place_in(self, index) if len(index) > 1 else self.tasks_of(*index)
 
+    def first_of(self, worker: int) -> Task:
+        """Return the first task of a worker."""
+        first = [0] * self.rank
+        for digit in self.spatial_digits:
+            first[digit.dim] += digit.of_number(worker) * digit.stride
+        return tuple(first)
+
     def tasks_of(self, worker: int) -> list[Task]:
         """Return the tasks of a worker, in order. The worker may be symbolic.
 
@@ -159,9 +166,7 @@ class TaskMap:
             raise MappingError(
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
             )
-        first = [0] * self.rank
-        for digit in self.spatial_digits:
-            first[digit.dim] += digit.of_number(worker) * digit.stride
+        first = self.first_of(worker)
         tasks: list[Task] = []
         for register in range(self.tasks_per_worker):
             task = list(first)

@@ -73,7 +73,7 @@ class KernelBuilder(LocatedBuilder):
 
     def index(self, value: Index) -> SSAValue:
         """Return an index as an SSA value."""
-        if isinstance(value, SSAValue):
+        if not isinstance(value, int):
             return value
         if self._entry is None:
             return self.insert(index_constant(value)).result
@@ -153,9 +153,13 @@ class KernelBuilder(LocatedBuilder):
 
     def scalar(self, value: float, kind: Attribute) -> SSAValue:
         """Return a constant of a float or integer type."""
-        if isinstance(kind, AnyFloat):
-            return self.insert(arith.ConstantOp(FloatAttr(value, kind))).result
-        return self.insert(arith.ConstantOp(IntegerAttr(int(value), integer_type(kind)))).result
+        number: Attribute
+        if type(kind) in (IntegerType, IndexType):
+            number = IntegerAttr(int(value), integer_type(kind))
+        else:
+            number = FloatAttr(value, cast("AnyFloat", kind))
+        op = arith.ConstantOp.create(result_types=[kind], properties={"value": number})
+        return self.insert(op).result
 
     def less(self, lhs: Index, rhs: Index) -> SSAValue:
         """Return `lhs < rhs`."""
@@ -371,7 +375,7 @@ class KernelBuilder(LocatedBuilder):
 
 def _kernel_entry(block: Block) -> Block | None:
     """Return the entry block of the kernel around a block, None outside of kernels."""
-    while (parent := block.parent_op()) is not None and not isinstance(parent, KernelOp):
+    while (parent := block.parent_op()) is not None and type(parent) is not KernelOp:
         if parent.parent is None:
             return None
         block = parent.parent

@@ -29,7 +29,7 @@ def _sweep(block: Block) -> bool:
             if _has_effect(op, bool(has_inner)):
                 has_effect = True
             elif is_unused and not has_trait(type(op), IsTerminator):
-                block.erase_op(op)
+                block.detach_op(op).drop_all_references()
         op = previous
     return has_effect
 

@@ -1,9 +1,10 @@
 """Propagation of source locations to newly created ops."""
 
 from collections.abc import Callable, Iterable
-from typing import Self
+from typing import Any, Self
 
-from xdsl.builder import Builder
+from typing_extensions import override
+from xdsl.builder import Builder, InsertOpInvT
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
@@ -15,7 +16,7 @@ def located(ops: Iterable[Operation], location: LocationAttr) -> None:
     """Set the location of those ops, nested ones included, that have none."""
     for op in ops:
         for inner in ops_in(op):
-            if isinstance(inner.location, UnknownLoc):
+            if type(inner.location) is UnknownLoc:
                 inner.location = location
 
 
@@ -25,7 +26,7 @@ def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
     def handle(op: Operation) -> None:
         if op.regions:
             located((op,), location)
-        elif isinstance(op.location, UnknownLoc):
+        elif type(op.location) is UnknownLoc:
             op.location = location
 
     return handle
@@ -38,6 +39,19 @@ class LocatedBuilder(Builder):
         super().__init__(at)
         if (near := at.insert_before or at.block.parent_op()) is not None:
             self._locate_at(near)
+
+    @override
+    def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
+        """Insert an op or ops; the builder has no name hint, and none is implicit."""
+        at = insertion_point or self.insertion_point
+        ops: Any = op if isinstance(op, list | tuple) else (op,)
+        for each in ops:
+            if at.insert_before is None:
+                at.block.add_op(each)
+            else:
+                at.block.insert_op_before(each, at.insert_before)
+            self.handle_operation_insertion(each)
+        return op
 
     @classmethod
     def like(cls, op: Operation, at: InsertPoint | None = None) -> Self:

@@ -95,7 +95,8 @@ def value_type(value: SSAValue) -> str:
         assert owner is not None
         if isinstance(owner, KernelOp):
             return LONG_LONG
-    if isinstance(owner, ConstantOp):
-        assert isinstance(owner.value, IntegerAttr)
-        return INT if -INT_LIMIT <= owner.value.value.data < INT_LIMIT else LONG_LONG
+    if type(owner) is ConstantOp:
+        number = owner.properties["value"]
+        assert isinstance(number, IntegerAttr)
+        return INT if -INT_LIMIT <= number.value.data < INT_LIMIT else LONG_LONG
     return LONG_LONG if LONG in owner.attributes else INT

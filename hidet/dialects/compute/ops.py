@@ -94,7 +94,7 @@ class IndexedOp(FieldsOp, ABC):
     @property
     def indices(self) -> Sequence[SSAValue]:
         """The index arguments, one per dimension."""
-        return self.body.block.args
+        return self.regions[0].block.args
 
     @property
     def yielded(self) -> SSAValue:
@@ -139,8 +139,7 @@ class GridOp(IndexedOp):
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents of the domain, those of the result."""
-        assert isinstance(self.result.type, TensorType)
-        return self.result.type.get_shape()
+        return shape_of(self.results[0])
 
     def verify_(self) -> None:
         """Check the arguments and the yielded type against the result."""
@@ -237,7 +236,7 @@ class LoadOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """A buffer is read; a view is a value."""
-        return {read(self.source)} if is_memref(self.source.type) else frozenset()
+        return (read(self.source),) if is_memref(self.source.type) else ()
 
     def __init__(self, source: SSAValue | Operation, indices: Sequence[SSAValue]) -> None:
         element = element_of(SSAValue.get(source))
@@ -264,7 +263,7 @@ class StoreOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """A buffer is written; what a sink writes is unknown until it is inlined."""
-        return {write(self.target if is_memref(self.target.type) else None)}
+        return (write(self.target if is_memref(self.target.type) else None),)
 
     def verify_(self) -> None:
         """Check the number of indices."""

@@ -124,7 +124,7 @@ class TmaLoadOp(InstructionOp):
     @property
     def effects(self) -> Effects:
         """The effects of the table, and a read of the tensor."""
-        return super().effects | {read(self.map)}
+        return (*super().effects, read(self.map))
 
 
 @irdl_op_definition
@@ -163,7 +163,7 @@ class TmaStoreOp(InstructionOp):
     @property
     def effects(self) -> Effects:
         """The effects of the table, and a write of the tensor."""
-        return super().effects | {write(self.map)}
+        return (*super().effects, write(self.map))
 
 
 def _of_rank(table: dict[int, Instruction], coordinates: Sequence[SSAValue]) -> Instruction:

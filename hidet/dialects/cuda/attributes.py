@@ -54,9 +54,10 @@ class BoundsAttr(ParametrizedAttribute):
 def space_of(memref: Attribute) -> Space:
     """Return the memory space of a memref type; raise VerifyException for a foreign one."""
     assert isinstance(memref, MemRefType)
-    if isinstance(memref.memory_space, SpaceAttr):
-        return memref.memory_space.data
-    if not isinstance(memref.memory_space, NoneAttr):
+    space = memref.memory_space
+    if isinstance(space, SpaceAttr):
+        return space.data
+    if not isinstance(space, NoneAttr):
         raise VerifyException(f"{memref} has no memory space of #cuda.space<...>")
     return Space.GLOBAL
 

@@ -319,7 +319,7 @@ class AtomicOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """The element is read and written; as synchronization, so is any memory."""
-        return ANY_MEMORY | {read(self.memref), write(self.memref)}
+        return (*ANY_MEMORY, read(self.memref), write(self.memref))
 
     def verify_(self) -> None:
         """Check the rank, and that only `cas` compares."""

@@ -89,18 +89,18 @@ class InstructionOp(AccessingOp):
     @property
     def effects(self) -> Effects:
         """The effects of the table, plus a side effect without a result or for collectives."""
-        found: set[EffectInstance] = set()
+        found: list[EffectInstance] = []
         entry, names = self.instruction, self.ADDRESSES or self.element_fields()
         for operand, name in zip(entry.operands, names, strict=True):
             memref = getattr(self, name)
             if operand.access is not Access.WRITE:
-                found.add(read(memref))
+                found.append(read(memref))
             if operand.access is not Access.READ:
-                found.add(write(memref))
+                found.append(write(memref))
         if entry.orders:
-            found |= ANY_MEMORY
+            found += ANY_MEMORY
         is_value = self.results and not has_trait(type(self), Collective)
-        return found if is_value else found | MACHINE
+        return tuple(found) if is_value else (*found, *MACHINE)
 
     @property
     def alignments(self) -> tuple[tuple[SSAValue, int], ...]:

@@ -158,7 +158,7 @@ class MatrixDescriptorOp(InstructionOp):
     @property
     def effects(self) -> Effects:
         """None: the matrix is read by the users of the descriptor."""
-        return frozenset()
+        return ()
 
     def verify_(self) -> None:
         """Check the operand, the swizzle and the distances."""
@@ -211,7 +211,7 @@ class WgmmaOp(InstructionOp):
         """The effects of the table, and reads of matrices with known descriptors."""
         descriptors = (self.a.owner, self.b.owner)
         matrices = (op.source for op in descriptors if isinstance(op, MatrixDescriptorOp))
-        return super().effects | set(map(read, matrices))
+        return (*super().effects, *map(read, matrices))
 
 
 @irdl_op_definition
@@ -249,7 +249,7 @@ class WgmmaRsOp(InstructionOp):
         """The effects of the table, and a read of B if its descriptor is known."""
         owner = self.b.owner
         found = super().effects
-        return found | {read(owner.source)} if isinstance(owner, MatrixDescriptorOp) else found
+        return (*found, read(owner.source)) if isinstance(owner, MatrixDescriptorOp) else found
 
 
 @irdl_op_definition

@@ -6,7 +6,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, SSAValues
 from xdsl.irdl import (
     AnyOf,
     AttrConstraint,
@@ -77,8 +77,9 @@ _FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 
 def tensor_type(value: Value) -> Tensor:
     """Return the type of a tensor."""
-    found = SSAValue.get(value).type
-    if not isinstance(found, TensorType):
+    known = type(value) in (OpResult, BlockArgument)
+    found = (cast("SSAValue", value) if known else SSAValue.get(value)).type
+    if type(found) is not TensorType:
         raise VerifyException(f"a tensor is needed here, got a value of type {found}")
     return found  # pyright: ignore[reportUnknownVariableType]
 

@@ -233,7 +233,7 @@ class CopyOp(AccessingOp):
     def effects(self) -> Effects:
         """The source is read and the target written; views and sinks may access any memory."""
         source, target = (v if is_memref(v.type) else None for v in (self.source, self.target))
-        return {read(source), write(target)}
+        return read(source), write(target)
 
     @property
     def tile(self) -> SSAValue:

@@ -1,6 +1,6 @@
 """The pass `fuse`: groups grids and anchors into kernels."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from heapq import heapify, heappop, heappush
@@ -40,9 +40,8 @@ class Reads:
         for inner in ops_in(op):
             for value in inner.operands:
                 owner = value.owner
-                if isinstance(owner, Block):
-                    if owner is self.block:
-                        sources[value] = None
+                if owner is self.block:
+                    sources[value] = None
                 elif owner.parent is self.block:
                     if isinstance(owner, GridOp) and self.is_transparent(owner):
                         sources.update(dict.fromkeys(self.sources(owner)))
@@ -93,7 +92,7 @@ class Fuser:
             if group.ops:
                 self._emit(group)
         for op in reversed(self.reads.order):
-            if isinstance(op, GridOp | AnchorOp):
+            if isinstance(op, GridOp | AnchorOp) and op.parent is self.block:
                 Rewriter.erase_op(op)
 
     def _place(self, op: Operation) -> None:
@@ -199,24 +198,28 @@ class Fuser:
         values: dict[SSAValue, SSAValue] = dict(zip(inputs, body.args, strict=True))
         for argument, value in zip(body.args, inputs, strict=True):
             argument.name_hint = value.name_hint
+        # Views that other kernels read, too, are copied.
         for op in ops:
-            body.add_op(op.clone(values))
+            is_own = op in group.ops or self._is_read_only_by(op, ops)
+            body.add_op(_moved(op, values) if is_own else op.clone(values))
         body.add_op(YieldOp(*(values[result] for result in results)))
-        # In a row group all grids are evaluated once; results of elementwise groups are, too.
-        kept = [values[result] for result in results if group.kind is Kind.ELEMENTS]
-        for op in reversed(list(body.ops)) if group.kind is not Kind.ROWS else ():
-            if isinstance(op, GridOp) and op.result not in kept:
-                inline_into_loads(op)
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
-        for check in ops_of_class(fusion, CheckedIndexOp):
-            if check.ahead and not is_repeated(check):
-                check.ahead = None
         origin = ops[0] if group.kind is not Kind.ANCHOR else group.anchors[0]
         located((fusion,), origin.location)
         self._append(fusion)
         for result, replacement in zip(results, fusion.results_, strict=True):
             replacement.name_hint = result.name_hint
-            result.replace_all_uses_with(replacement)
+            result.replace_uses_with_if(
+                replacement, lambda use: not fusion.is_ancestor(use.operation)
+            )
+        # In a row group all grids are evaluated once; results of elementwise groups are, too.
+        kept = [values[result] for result in results if group.kind is Kind.ELEMENTS]
+        for op in reversed(list(body.ops)) if group.kind is not Kind.ROWS else ():
+            if isinstance(op, GridOp) and op.result not in kept:
+                inline_into_loads(op)
+        for check in ops_of_class(fusion, CheckedIndexOp):
+            if check.ahead and not is_repeated(check):
+                check.ahead = None
 
     def _append(self, op: Operation) -> None:
         terminator = self.block.last_op
@@ -241,9 +244,13 @@ class Fuser:
             value
             for inner in ops_in(op)
             for value in inner.operands
-            if value.owner is self.block
-            or (isinstance(value.owner, Operation) and value.owner.parent is self.block)
+            if (owner := value.owner) is self.block or owner.parent is self.block
         ]
+
+    def _is_read_only_by(self, view: Operation, readers: Collection[Operation]) -> bool:
+        """Return whether no op of the function but some readers reads a view."""
+        users = (use.operation for use in view.results[0].uses)
+        return all(self.block.find_ancestor_op_in_block(user) in readers for user in users)
 
     def _used_outside(self, value: SSAValue, group: Group) -> bool:
         """Return whether a non-member reads a value, directly or through views."""
@@ -259,6 +266,17 @@ class Fuser:
             else:
                 return True
         return False
+
+
+def _moved(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
+    """Detach an op, and replace the values that it reads."""
+    op.detach()
+    for inner in ops_in(op):
+        for number, operand in enumerate(inner.operands):
+            if operand in values:
+                inner.operands[number] = values[operand]
+    values.update(zip(op.results, op.results, strict=True))
+    return op
 
 
 def is_better_recomputed(

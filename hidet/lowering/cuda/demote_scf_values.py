@@ -60,6 +60,8 @@ class _Demotion:
         """Demote the values of all loops and branches in a block, nested ones included."""
         for op in reversed(ops_of_block(block)):
             kept: Operation = op
+            if not op.regions:
+                continue
             if isinstance(op, scf.ForOp) and op.iter_args:
                 kept = self._loop(op)
             elif isinstance(op, scf.IfOp) and op.results:

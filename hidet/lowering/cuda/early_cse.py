@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from xdsl.context import Context
+from xdsl.dialects import memref
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -37,13 +39,12 @@ class EarlyCsePass(ModulePass):
 
 def early_cse(op: Operation) -> None:
     """Merge equal ops nested in an op."""
-    merger = _Merger()
+    merger = _Merger({})
     for block in blocks_in(op):
         merger.visit(block)
 
 
-@dataclass(frozen=True)
-class _Writes:
+class _Writes(NamedTuple):
     """The memory written in a region."""
 
     roots: frozenset[SSAValue]
@@ -84,10 +85,10 @@ class _Merger:
     outside, and their memrefs need no alias queries against others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, written: dict[Operation, _Writes]) -> None:
         self._memory = _Memory()
         self._known: dict[Hashable, Operation] = {}
-        self._written: dict[Operation, _Writes] = {}
+        self._written = written
 
     def visit(self, block: Block) -> None:
         """Merge the ops of a block with each other and with dominating ops."""
@@ -116,7 +117,7 @@ class _Merger:
         merger, writes = self, self._writes_of(op)
         if op.has_trait(IsolatedFromAbove, value_if_unregistered=True):
             # Its memrefs alias those outside under other names.
-            merger = _Merger()
+            merger = _Merger(self._written)
             writes = _Writes(frozenset(), bool(writes.roots) or writes.anything)
         self._memory.write(writes)
         for block in blocks_in(op):
@@ -144,17 +145,18 @@ class _Merger:
 
     def _writes_of(self, op: Operation) -> _Writes:
         """Return what an op writes, nested ops included."""
-        known = self._written.get(op)
-        if known is not None:
+        if op.regions and (known := self._written.get(op)) is not None:
             return known
         accesses = accesses_of(op)
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
         anything = accesses is None
         for block in blocks_in(op):
             for inner in ops_of_block(block):
-                if not is_arithmetic(inner):
+                if type(inner) is not memref.LoadOp and not is_arithmetic(inner):
                     writes = self._writes_of(inner)
                     roots |= writes.roots
                     anything |= writes.anything
-        found = self._written[op] = _Writes(frozenset(roots), anything)
+        found = _Writes(frozenset(roots), anything)
+        if op.regions:
+            self._written[op] = found
         return found

@@ -69,7 +69,7 @@ class Folding:
     # Folding one operation.
 
     def _folds(self, op: Operation, after: WritesAfter) -> bool:
-        if isinstance(op, arith.ConstantOp):
+        if type(op) is arith.ConstantOp:
             return True
         if not _is_expression(op) or isinstance(op, IdOp):
             return False  # named ids are int, ids in C++ are unsigned
@@ -160,9 +160,9 @@ class Folding:
 
 def _is_expression(op: Operation) -> bool:
     """Return whether an op can be part of a C++ expression."""
-    if isinstance(op, scf.IfOp):
+    if type(op) is scf.IfOp:
         return bool(op.results)
-    return is_arithmetic(op) or isinstance(op, memref.LoadOp | ShflOp | IdOp)
+    return is_arithmetic(op) or type(op) is memref.LoadOp or isinstance(op, ShflOp | IdOp)
 
 
 def _may_sink(op: Operation, root: Operation) -> bool:
@@ -178,15 +178,15 @@ def _may_sink(op: Operation, root: Operation) -> bool:
 
 
 def _operators(op: Operation) -> int:
-    if isinstance(op, scf.IfOp):
+    if type(op) is scf.IfOp:
         operators = operators_of(op)
         assert operators is not None, "form-expressions demotes other branches"
         return operators
-    return 0 if isinstance(op, arith.IndexCastOp) else 1
+    return 0 if type(op) is arith.IndexCastOp else 1
 
 
 def _is_logical(op: Operation) -> bool:
-    return isinstance(op, arith.AndIOp | arith.OrIOp) and op.result.type == i1
+    return type(op) in (arith.AndIOp, arith.OrIOp) and op.results[0].type == i1
 
 
 def _starts_condition(op: Operation, use: Use) -> bool:

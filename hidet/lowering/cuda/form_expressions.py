@@ -160,8 +160,9 @@ def _is_cheap(op: memref.LoadOp | arith.MuliOp) -> bool:
 def clear_marks(kernel: cuda.KernelOp) -> None:
     """Remove the marks of an earlier run of `form-expressions`."""
     for op in ops_in(kernel.body):
-        for mark in (UPDATE, DECLARES, DEFERRED):
-            op.attributes.pop(mark, None)
+        if op.attributes:
+            for mark in (UPDATE, DECLARES, DEFERRED):
+                op.attributes.pop(mark, None)
 
 
 def gather_ids(kernel: cuda.KernelOp) -> None:
@@ -182,7 +183,7 @@ def declare_variables(kernel: cuda.KernelOp) -> None:
     """Mark the stores that declare variables: the first use of a variable, in its block."""
     unused: dict[SSAValue, memref.AllocaOp] = {}
     for op in ops_in(kernel.body):
-        if isinstance(op, memref.AllocaOp) and cuda.is_variable(op.memref):
+        if type(op) is memref.AllocaOp and cuda.is_variable(op.memref):
             unused[op.memref] = op
         for operand in op.operands if unused else ():
             alloca = unused.pop(operand, None)
@@ -213,14 +214,18 @@ def _name_block(
     """
     scopes.enter()
     ops = ops_of_block(block)
-    ids = [op for op in ops if isinstance(op, cuda.IdOp)]
+    ids: list[cuda.IdOp] = []  # at the top of the kernel
+    for op in ops:
+        if not isinstance(op, cuda.IdOp):
+            break
+        ids.append(op)
     for op in ids:
         _name(op.result, scopes, op.name_among(ids))
-    for op in ops:
+    for number, op in enumerate(ops):
         for result in op.results:
             if op in folded or result.first_use is None:
                 result.name_hint = None
-            elif not isinstance(op, cuda.IdOp):
+            elif number >= len(ids):
                 _name(result, scopes, *_names_by_kind(op))
         if isinstance(op, scf.WhileOp):
             _name_block(op.before_region.block, folded, scopes, op.after_region.block)

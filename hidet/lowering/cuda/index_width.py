@@ -42,16 +42,15 @@ class IndexWidthPass(KernelPass):
 
 def _is_long(op: Operation, forms: IndexForms) -> bool:
     """Return whether an op computes an index that may not fit in 32 bits."""
-    if isinstance(op, scf.ForOp):
-        return isinstance(op.lb.type, IndexType) and not _loop_fits(op, forms)
-    if isinstance(op, arith.ConstantOp) or not op.results:
+    if type(op) is scf.ForOp:
+        return type(op.lb.type) is IndexType and not _loop_fits(op, forms)
+    indices = [result for result in op.results if type(result.type) is IndexType]
+    if not indices or type(op) is arith.ConstantOp:
         return False
-    kind = op.input.type if isinstance(op, arith.IndexCastOp) else None
+    kind = op.operands[0].type if type(op) is arith.IndexCastOp else None
     if isinstance(kind, FixedBitwidthType) and kind.bitwidth <= 32:
         return False
-    return any(
-        isinstance(result.type, IndexType) and not _fits(result, forms) for result in op.results
-    )
+    return not all(_fits(result, forms) for result in indices)
 
 
 def _fits(value: SSAValue, forms: IndexForms) -> bool:

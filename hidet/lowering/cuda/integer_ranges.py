@@ -44,15 +44,16 @@ class IntegerRangesPass(KernelPass):
         for op in ops_of_class(kernel.body, *kinds):
             if isinstance(op, _FLOOR_DIVISIONS):
                 _cheaper_division(op, ranges)
-            elif isinstance(op, _DIVISIONS):
+            elif type(op) in _DIVISIONS:
                 _mark(op, _divides(op, ranges))
-            elif isinstance(op, _SHIFTS):
+            elif type(op) in _SHIFTS:
                 _mark(op, _is_inside(op, ranges))
             elif isinstance(op.result.type, IntegerType):
                 found, whole = ranges.exact(op), range_of_type(op.result.type)
                 fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
                 flag = arith.IntegerOverflowFlag.NSW
-                op.overflow_flags = arith.IntegerOverflowAttr([flag] if fits else "none")
+                flags = arith.IntegerOverflowAttr([flag] if fits else "none")
+                op.properties["overflowFlags"] = flags
 
 
 def _mark(op: Operation, is_safe: bool) -> None:

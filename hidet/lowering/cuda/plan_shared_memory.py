@@ -10,7 +10,7 @@ from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda import DynamicSharedOp, KernelOp, Space, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.dialects.shaped import bytes_of
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_of_class
 from hidet.rewriting.kernel_pass import KernelPass
 
 
@@ -36,8 +36,8 @@ class PlanSharedMemoryPass(KernelPass):
         """Plan the shared arrays of one kernel."""
         arrays = [
             op
-            for op in ops_in(kernel.body)
-            if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+            for op in ops_of_class(kernel.body, memref.AllocaOp)
+            if space_of(op.memref.type) is Space.SHARED
         ]
         if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= STATIC_SHARED_BYTES:
             return

@@ -38,10 +38,9 @@ class RestoreExitsPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Restore the exits of one kernel."""
-        ops = ops_in(kernel.body)
-        if not any(isinstance(op, LeaveOp) for op in ops):
+        if not ops_of_class(kernel.body, LeaveOp):
             return
-        for op in ops:
+        for op in ops_in(kernel.body):
             if GUARD in op.attributes:
                 assert isinstance(op, scf.IfOp)
                 inline_region(op, op.true_region)

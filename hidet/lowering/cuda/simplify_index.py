@@ -89,17 +89,16 @@ class _Simplifier:
         """Simplify an op and its regions; return the op to continue with."""
         if len(op.results) == 1 and self._simplify_result(op, op.results[0], block):
             following = op.next_op
-            if isinstance(op, CheckedIndexOp) and is_proven(self._forms, op):
-                op.result.replace_all_uses_with(
-                    op.index
-                )  # uses in arithmetic that is yet to be visited
+            if type(op) is CheckedIndexOp and is_proven(self._forms, op):
+                # uses in arithmetic that is yet to be visited
+                op.results[0].replace_all_uses_with(op.operands[0])
                 block.erase_op(op)
             return following
         self._rebuild_operands(op, block)
-        body = self._region_to_inline(op)
-        if body is not None:
-            return inline_region(op, *body)
         if op.regions:
+            body = self._region_to_inline(op)
+            if body is not None:
+                return inline_region(op, *body)
             outer = self._materializer
             if op.has_trait(IsolatedFromAbove):
                 # The order of terms depends on earlier ones, but not on those of other kernels.
@@ -114,17 +113,19 @@ class _Simplifier:
 
     def _simplify_result(self, op: Operation, result: SSAValue, block: Block) -> bool:
         """Replace the uses of a result by a simpler value; return whether the op is done."""
-        if isinstance(result.type, IndexType):
+        if type(result.type) is IndexType:
             form = self._forms.form(result)
             if form.atom is result:
                 return False
             self._simplify_index(op, result, form, block)
             return True
+        if type(op) not in _SIMPLIFIED:
+            return False
         simpler = _simpler_value(op, self._forms)
-        if isinstance(simpler, IntegerAttr):
-            simpler = KernelBuilder.like(op).insert(arith.ConstantOp(simpler)).result
         if simpler is None:
             return False
+        if isinstance(simpler, IntegerAttr):
+            simpler = KernelBuilder.like(op).insert(arith.ConstantOp(simpler)).result
         result.replace_all_uses_with(simpler)
         return True
 
@@ -175,7 +176,7 @@ class _Simplifier:
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
         """Replace the index operands of an op by materialized ones."""
         for number, operand in enumerate(op.operands):
-            if isinstance(operand.type, IndexType):
+            if type(operand.type) is IndexType:
                 value = self._value(self._forms.form(operand), op, block)
                 if value is not operand:
                     op.operands[number] = value
@@ -197,8 +198,6 @@ class _Simplifier:
 
         No region means that the values are the results.
         """
-        if not op.regions:
-            return None
         if isinstance(op, scf.IfOp) and (known := known_condition(op.cond)) is not None:
             return op.true_region if known else op.false_region, []
         if isinstance(op, scf.ForOp):
@@ -236,6 +235,9 @@ def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | IntegerAttr |
             return IntegerAttr(form.constant, op.result.type) if is_known else None
         case _:
             return None
+
+
+_SIMPLIFIED = (arith.CmpiOp, arith.AndIOp, arith.OrIOp, arith.SelectOp, arith.IndexCastOp)
 
 
 def _boolean(value: bool | None) -> IntegerAttr | None:
@@ -298,14 +300,14 @@ def _hoist(
             loop.parent.insert_op_before(op, loop)
             continue
         inside.update(op.results)
-        if from_branches and isinstance(op, scf.IfOp):
+        if from_branches and type(op) is scf.IfOp:
             for branch in blocks_in(op):
                 _hoist(branch, loop, inside, may_move, from_branches=True)
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
     """Return whether an op is speculatable index arithmetic."""
-    if type(op) not in _HOISTED or not isinstance(op.results[0].type, IndexType):
+    if type(op) not in _HOISTED or type(op.results[0].type) is not IndexType:
         return False
     return type(op) not in _DIVISIONS or (known_index(op.operands[1]) or 0) > 0
 

@@ -79,17 +79,16 @@ class VectorizePass(KernelPass):
                     pending += [(side, budget - 1) for side in sides]
                     continue
             _Rewrite(vectors, valid).run()
-        for op in ops_in(kernel.body):
-            if isinstance(op, InstructionOp):
-                for array, size in op.alignments:
-                    _align(array, size)
+        for op in ops_of_class(kernel.body, InstructionOp):
+            for array, size in op.alignments:
+                _align(array, size)
 
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:
     found: list[scf.ForOp] = []
     for op in ops_of_block(block):
         inner = [loop for block in blocks_in(op) for loop in _innermost_loops(block)]
-        found += inner or ([op] if isinstance(op, scf.ForOp) else [])
+        found += inner or ([op] if type(op) is scf.ForOp else [])
     return found
 
 
@@ -205,9 +204,8 @@ def _start_of(local: SSAValue) -> Address:
 
 def _align(array: SSAValue, size: int) -> None:
     op = array.owner
-    if isinstance(op, memref.AllocaOp):
-        known = 1 if op.alignment is None else op.alignment.value.data
-        op.alignment = IntegerAttr(max(size, known), i64)
+    if isinstance(op, memref.AllocaOp) and (op.alignment is None or op.alignment.value.data < size):
+        op.alignment = IntegerAttr(size, i64)
 
 
 def zero_filled(vectors: VectorLoop) -> SSAValue | None:

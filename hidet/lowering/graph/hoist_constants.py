@@ -80,7 +80,7 @@ class Constants:
             return
         operands = [self.known.get(operand) for operand in op.operands]
         found = [operand for operand in operands if operand is not None]
-        if len(found) < len(operands) or (not operands and not isinstance(op, CONSTANTS)):
+        if len(found) < len(operands) or (not operands and type(op) not in CONSTANTS):
             return
         key = (
             type(op),
@@ -92,9 +92,9 @@ class Constants:
             number=self._numbers.setdefault(key, len(self._numbers)),
             op=op,
             reads=frozenset({type(op)} if not operands else ()).union(*(k.reads for k in found)),
-            elementwise=(isinstance(op, FREE) or type(op) in SCALAR_RULES)
+            elementwise=(type(op) in FREE or type(op) in SCALAR_RULES)
             and all(k.elementwise for k in found),
-            work=min(2, sum(k.work for k in found) + (not isinstance(op, (*FREE, graph.CastOp)))),
+            work=min(2, sum(k.work for k in found) + (type(op) not in (*FREE, graph.CastOp))),
         )
 
     def roots(self) -> list[Known]:

@@ -17,7 +17,7 @@ from hidet.dialects.compute import GridOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.host_functions import updates_of
 from hidet.dialects.locations import source_line
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_of_class
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules import (
     checked_integers,
@@ -115,11 +115,10 @@ class LowerGraphToComputePass(ModulePass):
         rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
         apply_rules(op, GridBuilder, rules)
         writable = written_arguments(op)
-        for call in ops_in(op):
-            if isinstance(call, graph.CallKernelOp):
-                copy_inits(call, writable)
-        for left in ops_in(op):
-            if isinstance(left, graph.GraphOp) and not isinstance(left, STAY):
+        for call in ops_of_class(op, graph.CallKernelOp):
+            copy_inits(call, writable)
+        for left in ops_of_class(op, graph.GraphOp):
+            if not isinstance(left, STAY):
                 raise PassError(
                     f"there is no rule for {left.name}; run decompose-graph first",
                     pass_name=self.name,

@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.host import LaunchOp
 from hidet.dialects.cuda.marks import OVERLAPS
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_of_class
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class OverlapLaunchesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on all launches of a module."""
         overlap = {each.sym_name.data for each in kernels_of(op) if OVERLAPS in each.attributes}
-        for launch in ops_in(op):
-            if isinstance(launch, LaunchOp):
-                overlaps = launch.kernel.string_value() in overlap
-                launch.programmatic = UnitAttr() if overlaps else None
+        for launch in ops_of_class(op, LaunchOp):
+            overlaps = launch.kernel.string_value() in overlap
+            launch.programmatic = UnitAttr() if overlaps else None

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import KernelOp, LaunchOp, TensorMapOp, TensorMapType
 from hidet.dialects.cuda.marks import LAUNCH_ARGUMENTS, MAP
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_of_class
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class PassTensorMapsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on all launches of a module."""
         kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(op)}
-        for each in ops_in(op):
-            if isinstance(each, LaunchOp) and each.kernel.string_value() in kernels:
+        for each in ops_of_class(op, LaunchOp):
+            if each.kernel.string_value() in kernels:
                 _pass_maps(each, kernels[each.kernel.string_value()])
         for kernel in kernels.values():
             kernel.attributes.pop(LAUNCH_ARGUMENTS, None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
@@ -112,8 +112,18 @@ def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list
     return task
 
 
+Digits: TypeAlias = dict[tuple[int, int], Index]
+"""The values of repeat digits of an index, by stride and extent."""
+
+
+@dataclass(frozen=True)
 class LowerForeach(RewritePattern):
-    """`task.foreach` becomes a loop nest over the repeat digits of its map."""
+    """`task.foreach` becomes a loop nest over the repeat digits of its map.
+
+    `digits` collects the digits of its indices, which index register tiles of the same map.
+    """
+
+    digits: dict[SSAValue, Digits]
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
@@ -132,6 +142,9 @@ class LowerForeach(RewritePattern):
             for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
                 task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))
             indices = [builder.index(index) for index in task]
+            for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
+                known = self.digits.setdefault(indices[digit.dim], {})
+                known[digit.stride, digit.extent] = counter
             conditions = [
                 builder.less(index, bound)
                 for index, bound, extent in zip(indices, op.extents, tasks.shape, strict=True)
@@ -320,12 +333,15 @@ class LowerStore(RewritePattern):
         rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
 
 
+@dataclass(frozen=True)
 class LowerTile(RewritePattern):
     """A tile becomes a plain array.
 
     That of a register tile is per thread, with one dimension per repeat digit; that of a swizzled
-    shared tile consists of panels.
+    shared tile consists of panels. `digits` are known digits of indices.
     """
+
+    digits: dict[SSAValue, Digits]
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
@@ -339,8 +355,7 @@ class LowerTile(RewritePattern):
             self._lower_registers(op)
             rewriter.erase(op)
 
-    @staticmethod
-    def _lower_registers(op: memref.AllocaOp) -> None:
+    def _lower_registers(self, op: memref.AllocaOp) -> None:
         tasks = map_of(op.memref.type)
         shape = extents = [digit.extent for digit in tasks.repeat_digits]
         instructions = [
@@ -354,12 +369,14 @@ class LowerTile(RewritePattern):
         mark_unsigned(array, like=op.memref)
 
         def place(builder: KernelBuilder, indices: Sequence[SSAValue]) -> list[Index]:
-            registers = [
-                builder.mod(builder.div(indices[d.dim], d.stride), d.extent)
-                if d.stride * d.extent < tasks.shape[d.dim]
-                else builder.div(indices[d.dim], d.stride)
-                for d in tasks.repeat_digits
-            ]
+            registers: list[Index] = []
+            for d in tasks.repeat_digits:
+                value = self.digits.get(indices[d.dim], {}).get((d.stride, d.extent))
+                if value is None:
+                    value = builder.div(indices[d.dim], d.stride)
+                    if d.stride * d.extent < tasks.shape[d.dim]:
+                        value = builder.mod(value, d.extent)
+                registers.append(value)
             return [builder.linearize(registers, extents)] if instructions else registers
 
         replace_tile(op, array, place)
@@ -390,15 +407,16 @@ class LowerTaskPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Lower one kernel."""
+        digits: dict[SSAValue, Digits] = {}
         steps: tuple[dict[type[Operation], RewritePattern], ...] = (
             {CopyOp: LowerCopy(), MatmulOp: LowerMatmul(), CombineOp: LowerCombine()},
             {
-                ForeachOp: LowerForeach(),
+                ForeachOp: LowerForeach(digits),
                 GroupOp: LowerGroup(),
                 LoadOp: LowerLoad(),
                 StoreOp: LowerStore(),
             },
-            {memref.AllocaOp: LowerTile()},
+            {memref.AllocaOp: LowerTile(digits)},
         )
         for patterns in steps:
             rewrite_once(kernel.body, patterns, inner_first=True)

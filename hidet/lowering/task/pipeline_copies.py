@@ -17,7 +17,7 @@ from hidet.dialects.compute import GridOp
 from hidet.dialects.shaped import element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.layout import map_of, shared_layout_of
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_of_class
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.lower_wgmma import wait_for_wgmma
@@ -281,7 +281,7 @@ class PipelineCopiesPass(KernelPass):
 
     def run(self, kernel: cuda.KernelOp) -> None:
         """Pipeline the loops of one kernel."""
-        for op in ops_in(kernel.body):
-            if isinstance(op, MatmulOp) and op.is_async is None and op.can_be_async:
+        for op in ops_of_class(kernel.body, MatmulOp):
+            if op.is_async is None and op.can_be_async:
                 _check_rounding(op)
         rewrite_once(kernel.body, {scf.ForOp: PipelineLoop()})

@@ -172,7 +172,7 @@ class ScheduleFusion(RewritePattern):
             function = op.parent_op()
             assert function is not None
             rewriter.insert(build_kernel(op, name, self.arch), InsertPoint.before(function))
-            equals.append((op.body.clone(), name))
+            equals.append((op.detach_region(op.body), name))
         launch = LaunchOp(name, op.inputs, [result.type for result in op.results_])
         launch.location = op.location
         rewriter.replace(op, launch)

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from hidet.analysis.im2col import Im2col, has_tiles, im2col_of
 from hidet.analysis.windows import Window, window_of
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp, TmaStoreOp
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
@@ -230,4 +231,7 @@ def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Ele
 
 
 def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
+    known = index if isinstance(index, int) else known_index(index)
+    if known is not None:
+        return builder.scalar(known, i32)
     return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result

@@ -7,8 +7,7 @@ from hidet.analysis.im2col import has_tiles
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA
-from hidet.arch.products import product_named
-from hidet.lowering.templates.base import ceil_div
+from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.lowering.templates.config import (
     BLOCKED,
     COOPERATIVE,
@@ -45,6 +44,9 @@ LINE = 128
 PINGPONG_TILE, CONSUMERS = (64, 256), 2
 """The tile of consumers that take turns, and their number. Of tiles with 64 or 128 rows it was the
 fastest for epilogues that load a residual or compute GELU, with K from 256 to 1024 (H200)."""
+
+THREAD, _WGMMA_NAMES = 1, frozenset(WGMMA)
+"""The threads of an FMA, and the names of instructions of a warp group."""
 
 ALIGNMENT = 1024
 """The alignment of shared tiles in bytes, which is reserved."""
@@ -87,10 +89,16 @@ class Blocking(Config):
     schedule: str = COOPERATIVE
 
     @property
+    def group(self) -> int:
+        """The threads of an instruction."""
+        if self.instruction == FMA:
+            return THREAD
+        return WARP_GROUP if self.instruction in _WGMMA_NAMES else WARP
+
+    @property
     def threads(self) -> int:
         """The threads of a block."""
-        worker = 1 if self.instruction == FMA else product_named(self.instruction).group
-        return self.rows * self.columns * worker
+        return self.rows * self.columns * self.group
 
     @property
     def cluster(self) -> int:
@@ -99,8 +107,9 @@ class Blocking(Config):
 
     def gathers(self, problem: Problem) -> bool:
         """Return whether threads gather operand A by vectors, because TMA cannot load it."""
-        by_tma = self.instruction in WGMMA and has_tiles(self.block_k, problem.channels, problem.k)
-        return problem.gathered and not by_tma
+        return problem.gathered and not (
+            self.group == WARP_GROUP and has_tiles(self.block_k, problem.channels, problem.k)
+        )
 
     def takes_turns(self, problem: Problem, arch: Arch) -> bool:
         """Return whether two consumers of a block can take turns with tiles that TMA loads."""
@@ -112,21 +121,22 @@ class Blocking(Config):
         padding = 2 * VECTOR // problem.element_bytes if self.arrangement == TRANSPOSED else 0
         operands = (self.block_m + self.block_n + padding) * self.block_k * self.stages
         results = 0
-        for columns in problem.stored or (problem.n,):
+        for columns in (problem.stored or (problem.n,)) if self.epilogue != DIRECT else ():
             own = self.block_n * columns // problem.n
             pieces = pieces_of(own, problem.result_bytes) if self.columns == 1 else 1
             slots = min(pieces, SLOTS) if self.epilogue == STAGED else pieces
-            results += 0 if self.epilogue == DIRECT else self.block_m * own * slots // pieces
+            results += self.block_m * own * slots // pieces
         results *= CONSUMERS if self.schedule == PINGPONG else 1
         return operands * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why an architecture cannot run it, None if it can."""
-        sums = self.block_m * self.block_n // self.threads
+        group = self.group
+        threads = self.rows * self.columns * group
         # Tiles for wgmma are aligned.
-        spare = ALIGNMENT if self.instruction in WGMMA else 0
+        spare = ALIGNMENT if group == WARP_GROUP else 0
         shared = self.shared_bytes(problem) + spare
-        return Footprint(self.threads, shared, sums).refusal(arch)
+        return Footprint(threads, shared, self.block_m * self.block_n // threads).refusal(arch)
 
     def shares(self, problem: Problem) -> list[int]:
         """Return the tile columns of each matmul, which add up to those of the block."""
@@ -135,8 +145,8 @@ class Blocking(Config):
     def clusters(self, problem: Problem) -> tuple[int, int]:
         """Return the number of clusters along M and N."""
         return (
-            ceil_div(problem.m, self.block_m * self.cluster_rows),
-            ceil_div(problem.n, self.block_n * self.cluster_columns),
+            -(-problem.m // (self.block_m * self.cluster_rows)),
+            -(-problem.n // (self.block_n * self.cluster_columns)),
         )
 
     def tiles(self, problem: Problem) -> int:

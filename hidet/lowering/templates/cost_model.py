@@ -6,7 +6,6 @@ from math import prod
 from hidet.arch.chips import Arch
 from hidet.arch.instructions import FMA
 from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
-from hidet.arch.products import product_named
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import (
     ALIGNMENT,
@@ -14,13 +13,12 @@ from hidet.lowering.templates.blocking import (
     LINE,
     PINGPONG_TILE,
     STAGED_RESIDUAL,
+    THREAD,
     Blocking,
 )
 from hidet.lowering.templates.config import COOPERATIVE, PINGPONG, TRANSPOSED
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
-
-THREAD = 1
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,6 @@ TURN = 0.48
 GATHER = 2.7
 """The slowdown of gathered loads."""
 
-BANDWIDTH = 0.95
-"""The fraction of the memory bandwidth that matmuls reach."""
-
 PARTIAL = 1.4
 """The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
 convolutions, H100)."""
@@ -107,7 +102,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     if arch.is_cpu:  # not a time: the FMAs of a block, and the loads that they wait for
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
-    group = THREAD if choice.instruction == FMA else product_named(choice.instruction).group
+    group = choice.group
     pace = PACES[group]
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
@@ -127,8 +122,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
     if group == WARP_GROUP and problem.residuals and is_partial:
         results *= PARTIAL
-    elements = problem.m * problem.k + problem.k * problem.n + results
-    memory = problem.batch * elements * problem.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
+    memory = problem.memory_time(results, arch)
     rounds = share if stays else ceil_div(share, resident)
     streams = stays and problem.streams and not gathers
     fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
@@ -144,10 +138,10 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     kept = sum(problem.stored) / problem.n if problem.stored else 1
     stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
     turns = (share - 1) * TURN if stays and staged else 0
-    epilogue = _epilogue(choice, problem, share)
-    if problem.batch * problem.m * problem.n < LARGE * arch.processors:
-        epilogue = 0  # latency dominates
-    elif choice.schedule == COOPERATIVE:  # memory that is busy with residuals hides the rest
+    is_large = problem.batch * problem.m * problem.n >= LARGE * arch.processors
+    epilogue = _epilogue(choice, problem, share) if is_large else 0  # else latency dominates
+    if is_large and choice.schedule == COOPERATIVE:
+        # Memory that is busy with residuals hides the rest.
         epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
     return max(times) + beside + stores + turns + start + epilogue
 
@@ -176,7 +170,7 @@ def _efficiency(choice: Blocking, products: int) -> float:
     if choice.instruction == FMA:  # the next fragments of transposed tiles are prefetched
         loads = (warp_m + warp_n) * (PREFETCHED if choice.arrangement == TRANSPOSED else 1)
         return warp_m * warp_n / (warp_m * warp_n + loads)
-    if product_named(choice.instruction).group == WARP_GROUP:
+    if choice.group == WARP_GROUP:
         columns = warp_n / products
         # In the time of 16 columns, 128 bytes per cycle load half of the 64 rows.
         return min(columns / (columns + 8.5), 2 * columns / (columns + 64))
@@ -184,6 +178,7 @@ def _efficiency(choice: Blocking, products: int) -> float:
 
 
 def _resident(choice: Blocking, problem: Problem, arch: Arch) -> int:
-    registers = 48 + choice.block_m * choice.block_n // choice.threads * 5 // 4
+    threads = choice.threads
+    registers = 48 + choice.block_m * choice.block_n // threads * 5 // 4
     shared = choice.shared_bytes(problem) + ALIGNMENT
-    return max(1, Footprint(choice.threads, shared, registers).residents(arch))
+    return max(1, Footprint(threads, shared, registers).residents(arch))

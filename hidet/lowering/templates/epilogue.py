@@ -1,6 +1,7 @@
 """Epilogues: the ops on anchor elements before they are stored."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from xdsl.ir import SSAValue
@@ -14,6 +15,7 @@ from hidet.frontends.script.scalars import Index, index_of
 from hidet.frontends.script.tensors import Tensor
 from hidet.lowering.templates.base import KernelScope, TemplateEmitter
 from hidet.lowering.templates.parts import tensor
+from hidet.lowering.templates.problem import Problem
 from hidet.rewriting.inlining import element_at
 
 
@@ -28,6 +30,12 @@ def matmuls_of(fusion: FusionOp) -> list[MatmulOp]:
     if not products:
         raise ScheduleError("the fusion has no graph.matmul")
     return products
+
+
+@lru_cache(maxsize=1)
+def problem_of(fusion: FusionOp) -> Problem:
+    """Return the problem of a fusion's matmuls; templates need it for configs, launch and body."""
+    return Problem.of(*matmuls_of(fusion))
 
 
 def clone_views(scope: KernelScope, fusion: FusionOp) -> None:

@@ -17,7 +17,7 @@ from hidet.frontends.script.types import F32
 from hidet.lang import script, task
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
-from hidet.lowering.templates.epilogue import anchor_tensors, matmuls_of
+from hidet.lowering.templates.epilogue import anchor_tensors, matmuls_of, problem_of
 from hidet.lowering.templates.gemv_config import GemvConfig, candidates, is_bound_by_memory
 from hidet.lowering.templates.matmul import matrix_of
 from hidet.lowering.templates.parts import fill, in_type_of, register_tile
@@ -44,7 +44,7 @@ class GemvTemplate(Template[GemvConfig]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[GemvConfig]:
         """Return the configs, best estimate first; none for too many rows."""
         (anchor,) = matmuls_of(fusion)
-        problem = Problem.of(anchor)
+        problem = problem_of(fusion)
         if not is_bound_by_memory(problem, arch):
             return []
         rank = len(shape_of(anchor.rhs))
@@ -54,12 +54,12 @@ class GemvTemplate(Template[GemvConfig]):
 
     def launch(self, fusion: FusionOp, config: GemvConfig) -> Launch:
         """Return a one-dimensional grid with a block per column group of each matrix."""
-        problem = Problem.of(*matmuls_of(fusion))
+        problem = problem_of(fusion)
         return Launch((config.blocks(problem),), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: GemvConfig) -> None:
         """Build the kernel body."""
-        gemv(*anchor_tensors(scope, fusion), Problem.of(*matmuls_of(fusion)), config)
+        gemv(*anchor_tensors(scope, fusion), problem_of(fusion), config)
 
 
 def _stored_size(view: SSAValue) -> int:

@@ -20,6 +20,7 @@ from hidet.lowering.templates.epilogue import (
     epilogue_sink,
     matmuls_of,
     outputs_of,
+    problem_of,
 )
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
@@ -44,20 +45,20 @@ class MatmulTemplate(Template[Blocking]):
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
         """Return the tilings, best estimate first."""
-        return candidates(Problem.of(*matmuls_of(fusion)), arch)
+        return candidates(problem_of(fusion), arch)
 
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
         """Return the tilings that the architecture cannot run."""
-        return refused(Problem.of(*matmuls_of(fusion)), arch)
+        return refused(problem_of(fusion), arch)
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block per output tile of the batch, or fewer persistent blocks."""
-        tiles = config.tiles(Problem.of(*matmuls_of(fusion)))
+        tiles = config.tiles(problem_of(fusion))
         return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Build the kernel body."""
-        problem = Problem.of(*matmuls_of(fusion))
+        problem = problem_of(fusion)
         clone_views(scope, fusion)
         matmul(Matmuls(scope, matmuls_of(fusion), config.shares(problem)), problem, config)
 

@@ -13,9 +13,13 @@ from hidet.analysis.grids import loads_of
 from hidet.analysis.im2col import im2col_of
 from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.windows import window_of
+from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
+
+BANDWIDTH = 0.95
+"""The fraction of the memory bandwidth that matmuls reach."""
 
 VECTOR = 16
 """The alignment of strides for TMA in bytes (CUDA driver API, tensor maps)."""
@@ -65,6 +69,11 @@ class Problem:
     def columns(self) -> tuple[int, ...]:
         """The columns of each matmul."""
         return self.parts or (self.n,)
+
+    def memory_time(self, results: float, arch: Arch) -> float:
+        """Return the microseconds to transfer the operands and a number of result elements."""
+        elements = self.m * self.k + self.k * self.n + results
+        return self.batch * elements * self.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
 
     @classmethod
     def of(cls, anchor: MatmulOp, *siblings: MatmulOp) -> Problem:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from math import inf
 
 from xdsl.ir import Operation, SSAValue
 
@@ -10,7 +11,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of
-from hidet.lowering.templates.cost_model import estimate
+from hidet.lowering.templates.cost_model import LAUNCH, START, estimate
 from hidet.lowering.templates.gemv_config import is_bound_by_memory
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.tilings import candidates
@@ -35,13 +36,13 @@ def best_split(problem: Problem, arch: Arch, *, joins: bool = False) -> int:
     """
     if arch.is_cpu or is_bound_by_memory(problem, arch):
         return 1
-    times = {
-        parts: time_in_parts(problem, parts, arch, joins=joins)
-        for parts in SPLITS
-        if problem.k * problem.element_bytes % (parts * PART_BYTES) == 0
-    }
-    best = min(times, key=times.__getitem__, default=1)
-    return best if best > 1 and times[best] < GAIN * time_of(problem, arch) else 1
+    best, least = 1, GAIN * time_of(problem, arch)
+    for parts in SPLITS:
+        if problem.k * problem.element_bytes % (parts * PART_BYTES) == 0:
+            time = time_in_parts(problem, parts, arch, joins=joins, limit=least)
+            if time < least:
+                best, least = parts, time
+    return best
 
 
 def time_of(problem: Problem, arch: Arch) -> float:
@@ -49,11 +50,18 @@ def time_of(problem: Problem, arch: Arch) -> float:
     return estimate(candidates(problem, arch)[0], problem, arch)
 
 
-def time_in_parts(problem: Problem, parts: int, arch: Arch, *, joins: bool = False) -> float:
-    """Return the time of a split matmul in microseconds, including the reads of partial sums."""
+def time_in_parts(
+    problem: Problem, parts: int, arch: Arch, *, joins: bool = False, limit: float = inf
+) -> float:
+    """Return the time of a split matmul in microseconds, including the reads of partial sums.
+
+    If that is known to exceed a limit without a search for its tiling, return a lower bound.
+    """
     split = replace(problem, batch=problem.batch * parts, k=problem.k // parts, result_bytes=4)
-    sums = 4 * split.batch * split.m * split.n / arch.bandwidth * 1e6
-    return time_of(split, arch) + sums + (0 if joins else SECOND_KERNEL)
+    results = split.m * split.n
+    rest = 4 * split.batch * results / arch.bandwidth * 1e6 + (0 if joins else SECOND_KERNEL)
+    least = rest + split.memory_time(results, arch) + LAUNCH + START
+    return least if least >= limit else rest + time_of(split, arch)
 
 
 NEXT_KERNEL = 1.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 from hidet.arch.chips import Arch
@@ -10,8 +10,15 @@ from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
 from hidet.arch.limits import REGISTER_BYTES
 from hidet.lowering.templates.base import ceil_div
-from hidet.lowering.templates.blocking import LINE, PINGPONG_TILE, STAGED, STAGED_RESIDUAL, Blocking
-from hidet.lowering.templates.config import PINGPONG, STRIPED, TRANSPOSED
+from hidet.lowering.templates.blocking import (
+    DIRECT,
+    LINE,
+    PINGPONG_TILE,
+    STAGED,
+    STAGED_RESIDUAL,
+    Blocking,
+)
+from hidet.lowering.templates.config import MAX_CHOICE, PINGPONG, STRIPED, TRANSPOSED
 from hidet.lowering.templates.cost_model import BUSY, estimate
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.problem import Problem
@@ -154,27 +161,25 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         ):
             continue
         for block_k, stages in _depths(block_m * block_n, problem):
-            single = Blocking(name, block_m, block_n, block_k, rows, columns, stages)
+            make = partial(Blocking, name, block_m, block_n, block_k, rows, columns, stages)
+            single = make()
             # wgmma truncates to TF32; TMA rounds.
             if problem.kind == "tf32" and (single.gathers(problem) or not problem.streams):
                 continue
-            for choice in (single, *_clusters(single, problem)):
+            staged = (STAGED, STAGED_RESIDUAL) if problem.residuals else (STAGED,)
+            for pair in _clusters(single, problem):
+                choice, grid = make(MAX_CHOICE, DIRECT, *pair), MAX_CHOICE
                 yield choice
                 if choice.tiles(problem) > arch.processors:
-                    choice = replace(
-                        choice, grid=arch.processors // choice.cluster * choice.cluster
-                    )
-                    yield choice
-                yield replace(choice, epilogue=STAGED)
-                if problem.residuals:
-                    yield replace(choice, epilogue=STAGED_RESIDUAL)
+                    grid = arch.processors // choice.cluster * choice.cluster
+                    yield make(grid, DIRECT, *pair)
+                for epilogue in staged:
+                    yield make(grid, epilogue, *pair)
             if (block_m, block_n, columns) == (*PINGPONG_TILE, 1) and single.takes_turns(
                 problem, arch
             ):
-                turns = replace(single, grid=arch.processors, epilogue=STAGED, schedule=PINGPONG)
-                yield turns
-                if problem.residuals:
-                    yield replace(turns, epilogue=STAGED_RESIDUAL)
+                for epilogue in staged:
+                    yield make(arch.processors, epilogue, schedule=PINGPONG)
 
 
 def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
@@ -189,13 +194,14 @@ def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
                 yield depth, stages
 
 
-def _clusters(choice: Blocking, problem: Problem) -> Iterator[Blocking]:
-    """Yield the tiling with clusters of two blocks, if they divide the tiles."""
+def _clusters(choice: Blocking, problem: Problem) -> Iterator[tuple[int, int]]:
+    """Yield the shapes of clusters: one block, and two blocks if they divide the tiles."""
+    yield 1, 1
     rows, columns = choice.clusters(problem)
     if rows % PAIR == 0:
-        yield replace(choice, cluster_rows=PAIR)
+        yield PAIR, 1
     elif columns % PAIR == 0:
-        yield replace(choice, cluster_columns=PAIR)
+        yield 1, PAIR
 
 
 PAIR = 2

@@ -103,8 +103,7 @@ cuda.kernel @nested(%y : memref<64x64xf32>) grid(1) block(32) {
 // CHECK-NEXT:        %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:        scf.yield %[[ZERO]] : f32
 // CHECK-NEXT:      }
-// CHECK-NEXT:      %[[REGISTER:.*]] = arith.remsi %[[ROW]], %[[TWO]] : index
-// CHECK-NEXT:      memref.store %[[V]], %r[%[[REGISTER]]]
+// CHECK-NEXT:      memref.store %[[V]], %r[%[[C]]]
 // CHECK:         scf.for
 // CHECK:           arith.cmpi slt, %{{.*}}, %[[SEVEN]] : index
 // CHECK:           scf.if %{{.*}} {

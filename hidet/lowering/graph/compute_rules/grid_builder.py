@@ -45,7 +45,7 @@ class GridBuilder(KernelBuilder):
 
     def index(self, value: Index) -> SSAValue:
         """Return an index as an SSA value; constants are unique per block."""
-        if isinstance(value, SSAValue):
+        if not isinstance(value, int):
             return value
         key = (self.insertion_point.block, value)
         if key not in self._known:
