@@ -209,7 +209,9 @@ RESIDUAL = replace(
         replace(RESIDUAL, block_n=256, instruction="m64n256k16_f16_f32", schedule="pingpong"),
     ],
 )
-@pytest.mark.parametrize(("batch", "m", "n", "k"), [(1, 200, 304, 136), (3, 130, 264, 72)])
+@pytest.mark.parametrize(
+    ("batch", "m", "n", "k"), [(1, 200, 304, 136), (3, 130, 264, 72), (1, 70, 264, 41)]
+)
 def test_staged_residual(check, choose, blocking, batch, m, n, k):
     """A residual comes and the result goes through the same shared memory, tile after tile."""
     x, w = torch.randn(batch, m, k).half(), torch.randn(batch, k, n).half()
