@@ -69,13 +69,18 @@ def may_alias(one: SSAValue, other: SSAValue) -> bool:
     declares `__restrict__`: the runtime never passes outputs that overlap inputs. Only those of a
     kernel marked `cuda.may_alias` may.
     """
-    if _space(one) is not None and _space(other) is not None and _space(one) is not _space(other):
+    if (
+        memory_space(one) is not None
+        and memory_space(other) is not None
+        and memory_space(one) is not memory_space(other)
+    ):
         return False
     one, other = root_of(one), root_of(other)
     return one is other or not (_is_noalias(one) and _is_noalias(other))
 
 
-def _space(value: SSAValue) -> Space | None:
+def memory_space(value: SSAValue) -> Space | None:
+    """Return the memory space of a memref, None of other values."""
     return space_of(value.type) if type(value.type) is MemRefType else None
 
 

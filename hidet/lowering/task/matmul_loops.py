@@ -5,12 +5,13 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType, UnitAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, known_index
+from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
@@ -154,12 +155,23 @@ def loop_ahead_of(op: CopyOp) -> MatmulLoop | None:
     return loop if makes_it and all(product.via for product in loop.matmuls) else None
 
 
+def allocate_ring(builder: KernelBuilder, kind: MemRefType, name: str | None) -> SSAValue:
+    """Allocate a shared tile with barriers of its own, which `insert-barriers` ignores."""
+    ring = builder.allocate(kind)
+    ring.name_hint = name
+    cast("Operation", ring.owner).attributes[RING] = UnitAttr()
+    return ring
+
+
+def allocate_mbarriers(builder: KernelBuilder, name: str, *shape: int) -> SSAValue:
+    """Allocate mbarriers."""
+    return allocate_ring(builder, MemRefType(i64, shape, NoneAttr(), SpaceAttr(Space.SHARED)), name)
+
+
 def ring_of(tile: SSAValue, stages: int) -> SSAValue:
     """Allocate the ring of a tile before it."""
     kind = memref_type(tile)
     shape = [stages, *kind.get_shape()]
     builder = KernelBuilder(InsertPoint.before(cast("Operation", tile.owner)))
-    ring = builder.allocate(MemRefType(kind.element_type, shape, kind.layout, kind.memory_space))
-    ring.name_hint = tile.name_hint
-    cast("Operation", ring.owner).attributes[RING] = UnitAttr()
-    return ring
+    kind = MemRefType(kind.element_type, shape, kind.layout, kind.memory_space)
+    return allocate_ring(builder, kind, tile.name_hint)

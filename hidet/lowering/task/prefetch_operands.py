@@ -7,16 +7,18 @@ from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from hidet.analysis.memory import memory_space
 from hidet.analysis.windows import Window, window_read
 from hidet.arch.limits import REGISTER_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
 from hidet.dialects.cuda import KernelOp
+from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import map_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.matmul_loops import loop_ahead_of
-from hidet.lowering.task.staged_residuals import is_global, staged_residual
+from hidet.lowering.task.staged_residuals import staged_residual
 from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -113,7 +115,7 @@ def _operands_of(sink: SinkOp, tasks: TaskMap) -> list[_Operand]:
     """Return the loads of a sink from global memory that depend on the column."""
     found: list[_Operand] = []
     for op in sink.body.block.ops:
-        if isinstance(op, LoadOp) and is_global(op.source):
+        if isinstance(op, LoadOp) and memory_space(op.source) is Space.GLOBAL:
             window = window_read(op, sink.indices)
             if window is not None and window.strides[-1]:
                 found.append(_Operand(op, window, tasks))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -20,11 +20,17 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.marks import MIN_BLOCKS, UNROLL
 from hidet.dialects.fields import Element
 from hidet.dialects.task import GroupOp, MatmulOp
-from hidet.dialects.task.marks import RING
 from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.chained_matmuls import ChainedMatmuls
 from hidet.lowering.task.lower_wgmma import fence_accumulator, wait_for_wgmma
-from hidet.lowering.task.matmul_loops import MatmulLoop, cluster_of, is_pingpong, ring_of, stages_of
+from hidet.lowering.task.matmul_loops import (
+    MatmulLoop,
+    allocate_mbarriers,
+    cluster_of,
+    is_pingpong,
+    ring_of,
+    stages_of,
+)
 from hidet.lowering.task.tma_copies import TmaCopy
 from hidet.lowering.templates.blocking import CONSUMERS
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -154,9 +160,9 @@ class _Specialization:
         names = ("full", "empty") if self.has_producer else ("full",)
         for part in self.streams:
             for name in names:
-                part.barriers[name] = self._barriers(builder, name, self.stages)
+                part.barriers[name] = allocate_mbarriers(builder, name, self.stages)
         if self.turns > 1:
-            self.turn = self._barriers(builder, "turn", self.turns)
+            self.turn = allocate_mbarriers(builder, "turn", self.turns)
         with builder.when(builder.equal(self.thread.result, 0)):
             arrivals = self.consumers // self.turns
             counts = {"full": builder.scalar(1, i32), "empty": builder.scalar(arrivals, i32)}
@@ -178,14 +184,6 @@ class _Specialization:
                     for part in self.streams:
                         self._load(builder, part, k)
         builder.insert(cuda.SyncThreadsOp())
-
-    @staticmethod
-    def _barriers(builder: KernelBuilder, name: str, count: int) -> SSAValue:
-        """Allocate mbarriers."""
-        barriers = builder.shared_tile(i64, [count])
-        barriers.name_hint = name
-        cast("Operation", barriers.owner).attributes[RING] = UnitAttr()
-        return barriers
 
     @property
     def _right(self) -> list[TmaCopy]:

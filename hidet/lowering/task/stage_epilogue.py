@@ -8,7 +8,7 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import MemRefType, UnitAttr, i32
+from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -25,11 +25,10 @@ from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr, map_of
-from hidet.dialects.task.marks import RING
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.lower_mma import group_start, groups_along
-from hidet.lowering.task.matmul_loops import is_pingpong, loop_ahead_of
+from hidet.lowering.task.matmul_loops import allocate_ring, is_pingpong, loop_ahead_of
 from hidet.lowering.task.staged_residuals import StagedResidual, staged_residual
 from hidet.lowering.task.tma_copies import TmaWindow
 from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, STAGED_RESIDUAL, pieces_of
@@ -245,10 +244,8 @@ def _allocate(builder: KernelBuilder, shape: Sequence[int], element: Attribute) 
     row = shape[-1] * bytes_of(element)
     swizzle = max(size for size in SWIZZLES if size == 0 or row % size == 0)
     layout = SharedLayoutAttr(SharedLayout(1, swizzle))
-    tile = builder.allocate(MemRefType(element, shape, layout, SpaceAttr(Space.SHARED)))
-    tile.name_hint = "staged"
-    cast("Operation", tile.owner).attributes[RING] = UnitAttr()
-    return tile
+    kind = MemRefType(element, shape, layout, SpaceAttr(Space.SHARED))
+    return allocate_ring(builder, kind, "staged")
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import UnitAttr, i32, i64
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of
+from hidet.analysis.memory import memory_space
 from hidet.analysis.windows import Window, sink_window, window_read
 from hidet.dialects.compute import LoadOp, SinkOp
 from hidet.dialects.cuda import (
@@ -21,13 +22,12 @@ from hidet.dialects.cuda import (
     MbarrierWaitOp,
     TmaWaitOp,
 )
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.cuda.table_ops import Element
-from hidet.dialects.cuda.tensor_map import ALIGNMENT
-from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
-from hidet.dialects.task.marks import RING
-from hidet.lowering.task.tma_copies import TmaWindow
+from hidet.lowering.task.matmul_loops import allocate_mbarriers
+from hidet.lowering.task.tma_copies import TmaWindow, is_aligned
 from hidet.lowering.templates.blocking import STAGED_RESIDUAL
 from hidet.lowering.templates.config import choices_of
 from hidet.mapping import TaskMap
@@ -45,25 +45,14 @@ def staged_residual(copy: CopyOp, sink: SinkOp) -> tuple[LoadOp, Window] | None:
     found = sink_window(sink)
     if found is None:
         return None
+    shape, element = shape_of(sink.result), element_of(found[0].target)
     for op in sink.body.block.ops:
-        if isinstance(op, LoadOp) and is_global(op.source):
+        if isinstance(op, LoadOp) and memory_space(op.source) is Space.GLOBAL:
             window = window_read(op, sink.indices)
-            is_same = element_of(op.source) == element_of(found[0].target)
-            if window is not None and is_same and _is_aligned(window, bytes_of(op.result.type)):
+            is_same = element_of(op.source) == element
+            if window is not None and is_same and is_aligned(window, shape, bytes_of(element)):
                 return op, window
     return None
-
-
-def _is_aligned(window: Window, size: int) -> bool:
-    """Return whether a window of elements of a size has distinct rows that TMA can load."""
-    *steps, row, column = window.strides
-    is_aligned = all(step * size % ALIGNMENT == 0 for step in (window.offset, *steps, row))
-    return column == 1 and row > 0 and is_aligned
-
-
-def is_global(source: SSAValue) -> bool:
-    """Return whether a value is a memref in global memory."""
-    return is_memref(source.type) and space_of(memref_type(source)) is Space.GLOBAL
 
 
 @dataclass(frozen=True)
@@ -93,9 +82,7 @@ class StagedResidual:
         if source is None:
             return None
         builder = KernelBuilder(InsertPoint.after(cast("Operation", tile.owner)))
-        arrived = builder.shared_tile(i64, shape_of(tile)[:2])
-        arrived.name_hint = "arrived"
-        cast("Operation", arrived.owner).attributes[RING] = UnitAttr()
+        arrived = allocate_mbarriers(builder, "arrived", *shape_of(tile)[:2])
         return cls(load, source, tile, arrived, builder.local_array(i32, []))
 
     def initialize(self, builder: KernelBuilder, group: SSAValue, is_first: SSAValue) -> None:

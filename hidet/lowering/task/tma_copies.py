@@ -84,15 +84,10 @@ class TmaWindow(TmaSource):
             return None
         inner, outer = rank - 2 + layout.contiguous, rank - 1 - layout.contiguous
         dims = (*(dim for dim in range(rank - 2) if shape[dim] > 1), outer, inner)
-        size = bytes_of(element_of(tile))
-        steps = [window.strides[dim] * size for dim in dims[:-1]]
         panel = shape_of(tile)[-1 - layout.contiguous], layout.span(element_of(tile))
         is_possible = (
-            window.strides[inner] == 1
+            is_aligned(window, shape, bytes_of(element_of(tile)), layout.contiguous)
             and len(dims) <= MAX_RANK
-            and all(step > 0 and step % ALIGNMENT == 0 for step in steps)
-            and window.offset >= 0
-            and window.offset * size % ALIGNMENT == 0
             and panel[0] <= MAX_BOX
         )
         if not is_possible:
@@ -128,6 +123,22 @@ class TmaWindow(TmaSource):
             place: list[Index] = [offsets[dim] for dim in self.dims]
             place[-1] = builder.add(place[-1], start)
             yield [_coordinate(builder, index) for index in reversed(place)], (), panel
+
+
+def is_aligned(window: Window, shape: Sequence[int], size: int, contiguous: int = 1) -> bool:
+    """Return whether a window of elements of a size has addresses and strides that TMA can take.
+
+    `contiguous` is 1 for a row-major window, 0 for a column-major one.
+    """
+    *leading, row, column = window.strides
+    outer, inner = (row, column) if contiguous else (column, row)
+    steps = [step for step, extent in zip(leading, shape[:-2], strict=True) if extent > 1]
+    return (
+        inner == 1
+        and all(step > 0 and step * size % ALIGNMENT == 0 for step in (*steps, outer))
+        and window.offset >= 0
+        and window.offset * size % ALIGNMENT == 0
+    )
 
 
 @dataclass(frozen=True)

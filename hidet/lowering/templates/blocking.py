@@ -8,6 +8,7 @@ from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA
 from hidet.arch.limits import WARP, WARP_GROUP
+from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import (
     BLOCKED,
     COOPERATIVE,
@@ -145,8 +146,8 @@ class Blocking(Config):
     def clusters(self, problem: Problem) -> tuple[int, int]:
         """Return the number of clusters along M and N."""
         return (
-            -(-problem.m // (self.block_m * self.cluster_rows)),
-            -(-problem.n // (self.block_n * self.cluster_columns)),
+            ceil_div(problem.m, self.block_m * self.cluster_rows),
+            ceil_div(problem.n, self.block_n * self.cluster_columns),
         )
 
     def tiles(self, problem: Problem) -> int:

@@ -115,3 +115,37 @@ cuda.kernel @threads(%x : memref<16x16xf32>, %b : memref<16xf32>, %out : memref<
   } : tensor<16x16xf32>
   task.copy %c[] to %sink[%z, %z] on %t : memref<16x16xf32, #task.map<spatial(8, 4) * repeat(2, 4)>, #cuda.space<register>> to tensor<16x16xf32>
 }
+
+// -----
+
+// A residual that TMA will load to the shared memory of the results stays in the sink, a bias does not.
+
+// CHECK-LABEL: cuda.kernel @staged
+// CHECK:         %bias = memref.alloca() : memref<1x64xf16,
+// CHECK-NOT:     memref<64x64xf16, #{{.*}}, #cuda.space<register>>
+// CHECK:         scf.for
+// CHECK:         compute.sink
+// CHECK:           memref.load %bias
+// CHECK:           compute.load %r
+cuda.kernel @staged(%x : memref<64x16xf16>, %w : memref<16x64xf16>, %b : memref<64xf16>, %r : memref<64x64xf16>, %out : memref<64x64xf16>) grid(1) block(128) attributes {config = {epilogue = "staged-residual"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %n = arith.constant 16 : index
+  %c = memref.alloca() : memref<64x64xf32, #task.map<repeat(1, 8) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %sa = memref.alloca() : memref<64x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
+  %sb = memref.alloca() : memref<16x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  scf.for %k0 = %z to %n step %n {
+    task.copy %x[%z, %k0] to %sa[] in #task.map<?> on %t : memref<64x16xf16> to memref<64x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
+    task.copy %w[%k0, %z] to %sb[] in #task.map<?> on %t : memref<16x64xf16> to memref<16x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+    task.matmul %sa, %sb to %c on %t via "m64n64k16_f16_f32" : memref<64x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<16x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<64x64xf32, #task.map<repeat(1, 8) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  }
+  %sink = compute.sink (%i, %j, %v : f32) {
+    %bias = compute.load %b[%j] : memref<64xf16>
+    %residual = compute.load %r[%i, %j] : memref<64x64xf16>
+    %short = arith.truncf %v : f32 to f16
+    %1 = arith.addf %short, %bias : f16
+    %2 = arith.addf %1, %residual : f16
+    compute.store %2, %out[%i, %j] : memref<64x64xf16>
+  } : tensor<64x64xf32>
+  task.copy %c[] to %sink[%z, %z] on %t : memref<64x64xf32, #task.map<repeat(1, 8) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>> to tensor<64x64xf32>
+}
