@@ -269,7 +269,7 @@ class KernelOp(FieldsOp):
                 f"a block of {threads} threads; 1 to {MAX_THREADS_PER_BLOCK} are possible"
             )
         if not 1 <= prod(self.cluster) <= MAX_CLUSTER or any(
-            blocks % extent  # not 0 for dynamic ones
+            blocks != DYNAMIC and blocks % extent
             for blocks, extent in zip(self.grid_dims, self.cluster, strict=True)
         ):
             raise VerifyException(

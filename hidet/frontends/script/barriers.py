@@ -4,13 +4,13 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from hidet.arch.hopper import REGISTER_COUNTS
+from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects import cuda
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import i32_operand, instruction, known_number
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.tracing import current, insert, insert_verified
+from hidet.frontends.script.tracing import current, insert
 
 syncthreads = instruction("syncthreads", cuda.SyncThreadsOp)
 syncthreads_and, syncthreads_or, syncthreads_count = (
@@ -77,13 +77,18 @@ def setmaxnreg(nregs: object, action: object) -> None:
     All warps of a warp group execute it. All groups together keep within the 65536 registers of an
     SM; `attrs.cuda.min_blocks` is the number of blocks per SM.
     """
+    if not isinstance(action, str) or action not in SETMAXNREG:
+        raise ScriptError(
+            f"unknown action of setmaxnreg: {describe(action)}", hint="the action is 'inc' or 'dec'"
+        )
     if current().shape.min_blocks is None:
         raise ScriptError(
             "setmaxnreg has no effect without a number of blocks per multiprocessor",
             hint="set attrs.cuda.min_blocks = 1 first",
         )
-    count = known_number("the number of registers", nregs, REGISTER_COUNTS)
-    insert_verified(cuda.SetMaxNregOp(str(action), count))
+    insert(
+        cuda.SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS))
+    )
 
 
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:

@@ -7,7 +7,6 @@ from xdsl.dialects.builtin import FileLineColLoc, IndexType, i32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import VerifyException
 
 from hidet.analysis.divergence import analyse_divergence, divergent_op_around
 from hidet.analysis.forms import Range
@@ -15,10 +14,12 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, LeaveOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.attributes import Space, is_variable, space_of
+from hidet.dialects.cuda.instructions import BlockBarrier
 from hidet.dialects.cuda.marks import PARALLEL
 from hidet.dialects.locations import file_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
 from hidet.escape import one_line
 from hidet.frontends.script.source import Source
@@ -85,11 +86,16 @@ def _check_verbs(kernel: KernelOp) -> None:
 
 
 def _check_group(group: GroupOp) -> None:
-    """Check that a group is not nested, has threads of the block, and contains no barrier of it."""
-    try:
-        group.verify_()
-    except VerifyException as error:
-        raise OpError(group, str(error), None) from error
+    """Check that a group is not nested and contains no barrier of the block."""
+    if group_around(group) is not None:
+        raise OpError(group, "a group inside of another one", "put one after the other")
+    for op in group.body.walk():
+        if op.has_trait(BlockBarrier):
+            raise OpError(
+                op,
+                "a barrier of the block in a group, which other threads do not reach",
+                "verbs of a group synchronize it; barrier_sync(1, count) is for some threads",
+            )
 
 
 def _check_workers(kernel: KernelOp) -> None:

@@ -259,9 +259,7 @@ class ScriptFunction:
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
         if shape.cluster != (1, 1, 1):
-            op.cluster = shape.cluster
-            with self.source.at(node):
-                op.verify_()
+            self._set_cluster(op, shape.cluster)
         if shape.may_alias:
             op.attributes[MAY_ALIAS] = UnitAttr()
         if shape.dynamic_bytes:
@@ -272,6 +270,18 @@ class ScriptFunction:
         launch = launch_function(parameters, op, given)
         check_cuda_kernel(op)
         return Kernel(name, parameters, op, launch)
+
+    def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
+        """Set the cluster size."""
+        for axis, blocks, size in zip("xyz", op.grid_dims, cluster, strict=True):
+            if size > 1 and (blocks == DYNAMIC or blocks % size):
+                raise self.source.error(
+                    self.source.function,
+                    f"the grid of '{self.name}' is not divisible into clusters of {size} blocks "
+                    f"along {axis}",
+                    f"use a compile-time extent that is a multiple of {size}",
+                )
+        op.cluster = cluster
 
     def _cpu_kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
         """Wrap the traced body into a CPU kernel."""

@@ -19,7 +19,7 @@ from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Index, Scalar, branch_of, constant, convert, index_of
 from hidet.frontends.script.syntax_analysis import are_assigned, subscripted_paths
 from hidet.frontends.script.tensors import Pointer, Tensor
-from hidet.frontends.script.tracing import current, insert, insert_verified
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, INDEX
 from hidet.frontends.script.variables import make_variable
 from hidet.rewriting.builder import set_unroll
@@ -257,7 +257,7 @@ class Loops(Assignments):
     def _visit(self, node: ast.For, op: ForeachOp | GroupOp, value: object, *, count: int) -> None:
         """Insert an op with the body of a loop, which becomes `count` loops in C++."""
         with self.exits.loop():
-            insert_verified(op)
+            insert(op)
             with current().arm() as body, self.exits.iterations(count):
                 self._body(node, value)
             with current().inside(op.body.block):

@@ -6,14 +6,18 @@ becomes one operation of the `task` dialect, which all threads of the block or g
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK
 from hidet.dialects.compute import GridOp, ReduceKind, SinkOp, YieldOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
+from hidet.dialects.task.group import WARP
 from hidet.dialects.task.layout import map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.iterables import Group, Tasks
@@ -177,9 +181,19 @@ def group(first: object, count: object) -> Group:
     Raises:
         ScriptError: it is no group of whole warps of the block.
     """
-    if not isinstance(first, int) or not isinstance(count, int):
+    block = current("group").shape.block
+    limit = MAX_THREADS_PER_BLOCK
+    if block is not None and all(isinstance(extent, int) for extent in block):
+        limit = prod(cast("tuple[int, ...]", block))
+    if (
+        not isinstance(first, int)
+        or not isinstance(count, int)
+        or first % WARP
+        or count % WARP
+        or not 0 <= first < first + count <= limit
+    ):
         raise ScriptError(
-            f"a group has integers of threads, not {describe(first)} and {describe(count)}",
+            f"there is no group of {count!r} threads, from {first!r} on, in a block of {limit}",
             hint="both are compile-time multiples of 32",
         )
     return Group(first, count)

@@ -302,7 +302,7 @@ WHOLE = [
         )
     ),
     whole(
-        "clusters of (2, 1, 1) blocks in a grid of (3, 1, 1)",
+        "the grid of 'kernel' is not divisible into clusters of 2 blocks ... a multiple of 2",
         "def",
         """
         with hidet.script_module():
@@ -314,7 +314,7 @@ WHOLE = [
         """,
     ),
     whole(
-        "a task.group cannot be nested in another one",
+        "a group inside of another one ... put one after the other",
         "for",
         """
         with hidet.script_module():
@@ -328,8 +328,8 @@ WHOLE = [
         """,
     ),
     whole(
-        "cuda.sync_threads in a task.group: other threads do not reach it",
-        "for",
+        "a barrier of the block in a group ... barrier_sync(1, count)",
+        "syncthreads",
         """
         with hidet.script_module():
             @hidet.script
