@@ -32,7 +32,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import InstructionOp, check_room, element_bits
+from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import (
     ANY_MEMORY,
     AccessingOp,
@@ -267,8 +267,6 @@ class CopyVectorOp(FieldAccessOp, _CopyOp):
                 f"{self.width.value.data} elements of {element} are {bits} bits; "
                 "a vector access has 16, 32, 64 or 128"
             )
-        for name in self.element_fields():
-            check_room(f"the {name}", self.element(name), self.width.value.data)
 
 
 ATOMIC_PAIRS: dict[str, Instruction] = {

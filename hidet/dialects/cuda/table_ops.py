@@ -132,8 +132,15 @@ class InstructionOp(AccessingOp):
         if operand.element is not None and str(kind.element_type) != operand.element:
             raise VerifyException(f"{where} has elements of {operand.element}, not {kind}")
         bits, size = element_bits(element.memref), self.bytes_of(operand)
-        if size is not None:
-            check_room(where, element, size * 8 // bits)
+        if size is None or is_tile:
+            return
+        count = size * 8 // bits
+        room = room_from(kind, element.indices)
+        if room is not None and room < count:
+            raise VerifyException(
+                f"{where} is {count} contiguous elements, which {kind} does not have from "
+                f"{known_index(element.indices[-1]) or 0 if element.indices else 0}"
+            )
 
 
 def _text(attribute: Attribute | None) -> str:
@@ -156,17 +163,6 @@ def element_bits(memref: SSAValue) -> int:
     if bits not in (8, 16, 32, 64):
         raise VerifyException(f"instructions cannot access elements of {element}")
     return bits
-
-
-def check_room(what: str, element: Element, count: int) -> None:
-    """Check that a memref has `count` contiguous elements from one on; a register tile may not."""
-    kind, indices = memref_type(element.memref), element.indices
-    room = None if space_of(kind) is Space.REGISTER else room_from(kind, indices)
-    if room is not None and room < count:
-        raise VerifyException(
-            f"{what} is {count} contiguous elements, which {kind} does not have from "
-            f"{known_index(indices[-1]) or 0 if indices else 0}"
-        )
 
 
 def room_from(kind: MemRefType[Attribute], indices: Sequence[SSAValue]) -> int | None:

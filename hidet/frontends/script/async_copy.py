@@ -12,12 +12,13 @@ from hidet.dialects import cuda
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
+from hidet.frontends.script.barriers import barrier_at
 from hidet.frontends.script.instructions import i32_operand, instruction, operand_at
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert, index_of, scalar_of
 from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tensors import Pointer, Tensor
-from hidet.frontends.script.tracing import insert, insert_verified
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import INDEX
 
 CACHES = {"always": cuda.CopyCache.CA, "global": cuda.CopyCache.CG}
@@ -67,14 +68,21 @@ def cp_async(
         raise ScriptError(f"cp_async copies from an address, not {describe(src)}", hint="~x[i, j]")
     size = src.element.bits // 8
     to, start = instruction.operands
-    target, source = operand_at("cp_async", to, dst), operand_at("cp_async", start, src)
+    target = operand_at("cp_async", to, dst, cp_size // size)
+    source = operand_at("cp_async", start, src, 1)
+    assert isinstance(dst, Pointer | Tensor)
+    if dst.element != src.element:
+        raise ScriptError(
+            f"cp_async copies {describe(src)} to {describe(dst)}",
+            hint="both have elements of the same type",
+        )
     valid = None
     if src_size is not None:
         count = src_size if isinstance(src_size, int) else scalar_of(src_size)
         if isinstance(count, Scalar):
             count = convert(count, INDEX)
         valid = index_of(count // size)
-    insert_verified(cuda.CpAsyncOp(cp_size // size, source, target, cache, valid))
+    insert(cuda.CpAsyncOp(cp_size // size, source, target, cache, valid))
 
 
 cp_async_commit_group = instruction("cp_async_commit_group", cuda.CpAsyncCommitOp)
@@ -115,10 +123,11 @@ def tma_load(
     """
     box = _map(source)
     at = _coordinates(coordinates, box)
-    target = _box_memory(hopper.TMA_LOAD[len(at)], dst, box)
-    barrier = operand_at("tma_load", hopper.MBARRIER, mbar)
+    instruction = hopper.TMA_LOAD[len(at)]
+    target = _box_memory(instruction, dst, box)
+    barrier = barrier_at(instruction, mbar)
     blocks = None if multicast is None else i32_operand(multicast)
-    insert_verified(cuda.TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
+    insert(cuda.TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
 
 
 def tma_store(target: object, coordinates: object, src: object) -> None:
@@ -135,7 +144,7 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
     box = _map(target)
     at = _coordinates(coordinates, box)
     source = _box_memory(hopper.TMA_STORE[len(at)], src, box)
-    insert_verified(cuda.TmaStoreOp(source, box.ssa, at))
+    insert(cuda.TmaStoreOp(source, box.ssa, at))
 
 
 tma_wait_group = instruction(
@@ -171,7 +180,7 @@ def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:
     """Return the first element of a box in shared memory."""
     count = prod(box.type.extents)
-    element = operand_at(instruction.function, instruction.operands[0], value)
+    element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)
     if kind.element_type != box.type.tensor.element.ir:
         raise ScriptError(f"the elements of {describe(value)} are not those of {box.type}")

@@ -10,7 +10,7 @@ from xdsl.irdl import VerificationContext
 from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import Instruction, Operand
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp, room_from
 from hidet.dialects.fields import Element, Field, FieldsOp
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task.layout import map_of
@@ -18,7 +18,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert
 from hidet.frontends.script.tensors import Pointer, element_at, first_address
-from hidet.frontends.script.tracing import insert_verified
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import I32, type_of_ir
 
 
@@ -53,7 +53,7 @@ def instruction(
             else _operand(op, field, value)
             for field, parameter, value in zip(names, parameters, given, strict=True)
         }
-        results = insert_verified(op(**fixed, **values)).results
+        results = insert(op(**fixed, **values)).results
         return Scalar(results[0], type_of_ir(results[0].type)) if results else None
 
     function.__name__ = name
@@ -68,7 +68,7 @@ def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValu
         assert issubclass(op, InstructionOp)
         assert isinstance(op.ENTRY, Instruction)
         operand = op.ENTRY.operands[list(op.element_fields()).index(field)]
-        return operand_at(op.ENTRY.function, operand, value)
+        return operand_at(op.ENTRY.function, operand, value, 1)
     (constraint,) = (
         each.constr for name, each in op.get_irdl_definition().operands if name == field
     )
@@ -82,7 +82,10 @@ def _summary(op: type[FieldsOp]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def operand_at(function: str, operand: Operand, value: object) -> Element:
+_PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
+
+
+def operand_at(function: str, operand: Operand, value: object, count: int) -> Element:
     """Return the first element of an operand: an address, or a whole tensor."""
     what = f"the operand '{operand.name}' of {function}"
     pointer = first_address(value)
@@ -92,13 +95,28 @@ def operand_at(function: str, operand: Operand, value: object) -> Element:
             hint="the address of an element is ~x[i, j]; a whole tensor is accepted, too",
         )
     kind = memref_type(pointer.memory)
-    is_tile, fragment = space_of(kind) is Space.REGISTER, operand.fragment
-    if is_tile and fragment is not None and not ends_in(map_of(kind), fragment):
+    is_tile = space_of(kind) is Space.REGISTER
+    space = "local" if is_tile else str(space_of(kind).value)
+    if space != operand.space:
         raise ScriptError(
-            f"{what} is in registers as {fragment}, but {describe(value)} as {map_of(kind)}",
+            f"{what} is in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"
+        )
+    if operand.element is not None and str(pointer.element.ir) != operand.element:
+        raise ScriptError(f"{what} has elements of {operand.element}, not of {pointer.element}")
+    element = element_at(pointer)
+    if is_tile and operand.fragment is not None and not ends_in(map_of(kind), operand.fragment):
+        raise ScriptError(
+            f"{what} is in registers as {operand.fragment}, but {describe(value)} as "
+            f"{map_of(kind)}",
             hint="the layout of the tensor is a composition that ends in this map",
         )
-    return element_at(pointer)
+    room = None if is_tile else room_from(kind, element.indices)
+    if room is not None and room < count:
+        raise ScriptError(
+            f"{what} is {count} adjacent elements, and {describe(value)} has {room} from there",
+            hint="they are consecutive along the last dimension of the tensor",
+        )
+    return element
 
 
 def i32_operand(value: object) -> SSAValue:

@@ -1,7 +1,9 @@
 """Loads and stores with vector types, cache hints or memory order."""
 
+from hidet.arch.instructions import Access, Operand
 from hidet.dialects import cuda
 from hidet.errors import ScriptError
+from hidet.frontends.script.instructions import operand_at
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert
 from hidet.frontends.script.tensors import (
@@ -14,7 +16,7 @@ from hidet.frontends.script.tensors import (
     store_at,
     vector_in,
 )
-from hidet.frontends.script.tracing import insert_verified
+from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import VectorType, vector_type
 from hidet.frontends.script.vectors import Vector
 
@@ -44,8 +46,9 @@ def load(
     """
     pointer = _address("load", addr)
     if sync is not None:
-        op = cuda.OrderedLoadOp(*_order("load", sync, scope), element_at(pointer))
-        return Scalar(insert_verified(op).result, pointer.element)
+        order, where = _order("load", pointer, sync, scope)
+        op = cuda.OrderedLoadOp(order, where, element_at(pointer))
+        return Scalar(insert(op).result, pointer.element)
     if dtype is None and cache is None:
         return load_at(pointer)
     if dtype is None and pointer.lanes > 1:
@@ -85,8 +88,9 @@ def store(
         )
         sync = None if is_plain or not _is_global(pointer) else "release"
     if sync is not None:
-        order, value = _order("store", sync, scope), convert(value, element).ssa
-        insert_verified(cuda.OrderedStoreOp(*order, value, element_at(pointer)))
+        order, where = _order("store", pointer, sync, scope)
+        scalar = convert(value, element)
+        insert(cuda.OrderedStoreOp(order, where, scalar.ssa, element_at(pointer)))
         return
     if cache is None and (pointer.lanes > 1 or not isinstance(value, Vector)):
         store_at(value, pointer)
@@ -121,7 +125,10 @@ def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None
 def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | None) -> None:
     """Insert one access of a number of bytes."""
     count = size * 8 // source.element.bits
-    to, start = element_at(target), element_at(source)
+    to, start = (
+        operand_at(name, Operand(role, _space(each), access), each, count)
+        for role, each, access in (("dst", target, Access.WRITE), ("src", source, Access.READ))
+    )
     for element in (to, start):
         align(element.memref, size)
     if cache is None:
@@ -131,15 +138,15 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
                 f"{name} of {size} bytes from {describe(source)} to {describe(target)}",
                 hint="2, 4, 8 or 16 bytes, of tensors that are not distributed over threads",
             )
-        insert_verified(cuda.CopyVectorOp(count, start, to))
+        insert(cuda.CopyVectorOp(count, start, to))
         return
     table = cuda.LOADS if _is_global(source) else cuda.STORES
-    if cache not in table:
+    if cache not in table or {_space(source), _space(target)} != {"local", "global"}:
         raise ScriptError(
             f"{name} from {describe(source)} to {describe(target)} has no hint {cache!r}",
             hint=f"between global memory and registers there are {', '.join(table)}",
         )
-    insert_verified(cuda.HintedCopyOp(count, start, to, cuda.CacheHint(cache)))
+    insert(cuda.HintedCopyOp(count, start, to, cuda.CacheHint(cache)))
 
 
 def _address(name: str, value: object) -> Pointer:
@@ -165,7 +172,9 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
     return kind
 
 
-def _order(name: str, sync: str, scope: str | None) -> tuple[cuda.AccessOrder, cuda.AccessScope]:
+def _order(
+    name: str, pointer: Pointer, sync: str, scope: str | None
+) -> tuple[cuda.AccessOrder, cuda.AccessScope]:
     """Return the memory order and the scope of an access."""
     table = cuda.ORDERED_LOADS if name == "load" else cuda.ORDERED_STORES
     scope = scope or "gpu"
@@ -175,11 +184,21 @@ def _order(name: str, sync: str, scope: str | None) -> tuple[cuda.AccessOrder, c
             f"{name} with sync={sync!r} and scope={scope!r}",
             hint=f"sync is {orders}, scope is {', '.join(cuda.SCOPES)}",
         )
+    if not _is_global(pointer) or pointer.element.bits not in (32, 64):
+        raise ScriptError(
+            f"{name} with sync={sync!r} at {describe(pointer)}",
+            hint="ordered accesses are to elements of 4 or 8 bytes in global memory",
+        )
     return cuda.AccessOrder(sync), cuda.AccessScope(scope)
 
 
 def _is_global(pointer: Pointer) -> bool:
     return cuda.space_of(pointer.memory.type) is cuda.Space.GLOBAL
+
+
+def _space(pointer: Pointer) -> str:
+    space = cuda.space_of(pointer.memory.type)
+    return "local" if space is cuda.Space.REGISTER else str(space.value)
 
 
 __all__: list[str] = ["copy_vector", "load", "store"]

@@ -9,8 +9,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xdsl.utils.exceptions import VerifyException
-
 from hidet.errors import HidetError, ScriptError
 from hidet.escape import one_line, without_addresses
 
@@ -100,7 +98,5 @@ class Source:
             raise
         except HidetError as error:
             raise self.error(node, error.what, error.hint) from error
-        except VerifyException as error:
-            raise self.error(node, str(error)) from error
         except Exception as error:
             raise self.error(node, f"{type(error).__name__}: {error}") from error

@@ -22,7 +22,7 @@ from hidet.frontends.script.memory import consecutive_registers
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert, index_of
 from hidet.frontends.script.tensors import Pointer, Tensor, address_of
-from hidet.frontends.script.tracing import current, insert_verified
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, I64
 from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
@@ -108,11 +108,16 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
             f"the first argument of mma_sync is a configuration, not {describe(config)}",
             hint=f"such as {MmaConfig.all()[0]}",
         )
+    function = f"mma_sync {config.name}"
     a, b, c = (
-        operand_at(f"mma_sync {config.name}", config.operand(name), value)
-        for name, value in (("a", a_addr), ("b", b_addr), ("c", c_addr))
+        operand_at(function, config.operand(name), value, count)
+        for name, value, count in (
+            ("a", a_addr, config.a_elements),
+            ("b", b_addr, config.b_elements),
+            ("c", c_addr, config.c_elements),
+        )
     )
-    insert_verified(cuda.MmaSyncOp(config.name, a, b, c))
+    insert(cuda.MmaSyncOp(config.name, a, b, c))
 
 
 def ldmatrix(
@@ -158,9 +163,17 @@ def ldmatrix(
             hint="the address of the first of the elements to be loaded: ~regs[i, 0]",
         )
     to, start = found.operands
-    target = operand_at("ldmatrix", to, regs)
-    row = operand_at("ldmatrix", start, smem_addr)
-    insert_verified(cuda.LdmatrixOp(bits // 32, row, target, trans=trans))
+    target = operand_at("ldmatrix", to, regs, count)
+    element = memref_type(target.memref).element_type
+    if trans and bits // count != 16:
+        raise ScriptError(f"ldmatrix transposes elements of 16 bits, not {element}")
+    row = operand_at("ldmatrix", start, smem_addr, 16 * 8 * count // bits)
+    if memref_type(row.memref).element_type != element:
+        raise ScriptError(
+            f"ldmatrix loads {describe(smem_addr)} into {describe(regs)}",
+            hint="both have elements of the same type",
+        )
+    insert(cuda.LdmatrixOp(bits // 32, row, target, trans=trans))
 
 
 def _count_from(regs: object) -> int:
@@ -198,13 +211,13 @@ def matrix_descriptor(
         leading: the byte distance of blocks along the other dimension, if rows exceed the swizzle.
     """
     (operand,) = cuda.DESCRIPTOR.operands
-    element = operand_at("matrix_descriptor", operand, address)
+    element = operand_at("matrix_descriptor", operand, address, 1)
     span = known_number("the swizzle", swizzle, cuda.SWIZZLES)
     distances = range(0, 1 << 18, 16)
     step = known_number("the stride", 8 * (span or 16) if stride is None else stride, distances)
     block = known_number("the leading distance", leading, distances)
     op = cuda.MatrixDescriptorOp(element, leading=block, stride=step, swizzle=span)
-    return Scalar(insert_verified(op).result, I64)
+    return Scalar(insert(op).result, I64)
 
 
 def wgmma_async(
@@ -245,7 +258,8 @@ def wgmma_async(
             hint="leave them out, and change the sign of the accumulators or of a matrix instead",
         )
     (operand,) = WGMMA[config].operands
-    element = operand_at("wgmma_async", operand, c_addr)
+    count = WGMMA[config].shape[1] // 2
+    element = operand_at("wgmma_async", operand, c_addr, count)
     op = cuda.WgmmaOp(
         config,
         _descriptor(a_expr),
@@ -255,7 +269,7 @@ def wgmma_async(
         trans_a=bool(known_number("trans_a", int(bool(trans_a)), (0, 1))),
         trans_b=bool(known_number("trans_b", int(bool(trans_b)), (0, 1))),
     )
-    insert_verified(op)
+    insert(op)
 
 
 def _descriptor(value: object) -> SSAValue:
@@ -286,7 +300,7 @@ wgmma_wait_group = instruction(
 def wgmma_fence_operand(c_addr: object) -> None:
     """Keep the compiler from moving accesses to accumulators above the preceding wait."""
     (operand,) = cuda.FENCE_OPERAND.operands
-    element = operand_at("wgmma_fence_operand", operand, c_addr)
+    element = operand_at("wgmma_fence_operand", operand, c_addr, 1)
     _fence_operand(current(), element.memref)
 
 

@@ -169,13 +169,3 @@ def current(what: str = "what is computed here") -> Emitter:
 def insert(op: AnyOp) -> AnyOp:
     """Insert an operation at the current insertion point."""
     return current(f"'{op.name}'").insert(op)
-
-
-def insert_verified(op: AnyOp) -> AnyOp:
-    """Insert an operation at the current insertion point.
-
-    Raises:
-        VerifyException: it does not verify; `Source.at` makes it a ScriptError.
-    """
-    insert(op).verify_()
-    return op

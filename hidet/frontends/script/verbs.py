@@ -24,7 +24,7 @@ from hidet.frontends.script.iterables import Group, Tasks
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Index, Scalar, convert, index_of, is_integer, scalar_of
 from hidet.frontends.script.tensors import Tensor, address_of, check_rank, load_at, store_at
-from hidet.frontends.script.tracing import current, insert, insert_verified
+from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import F32, I32, INDEX, ScalarType
 from hidet.frontends.script.variables import make_variable
 
@@ -77,6 +77,12 @@ def copy(source: object, target: object, on: object) -> None:
     """
     read, written = _side(source), _side(target)
     near = [_nearness("copy", side.tensor) for side in (read, written)]
+    if near[0] == near[1]:
+        raise ScriptError(
+            f"copy from {describe(read.tensor)} to {describe(written.tensor)}, which are both "
+            f"{_PLACES[near[0]]}",
+            hint="copy between global memory, shared memory and registers",
+        )
     reads = near[1] > near[0]
     tile, other = (written, read) if reads else (read, written)
     if tile is (target if reads else source):
@@ -84,6 +90,7 @@ def copy(source: object, target: object, on: object) -> None:
             f"the tile {describe(tile.tensor)} is copied as a whole, but a window of it is given",
             hint="take the window of the other side",
         )
+    _check_sides(tile.tensor, other.tensor)
     tasks, worker = _workers("copy", tile.tensor, on)
     memory, sizes = _memory(other.tensor, reads=reads)
     offsets = [index_of(offset) for offset in other.offsets]
@@ -91,7 +98,7 @@ def copy(source: object, target: object, on: object) -> None:
         op = CopyOp(memory, offsets, tile.tensor.memory, [], worker, tasks, sizes)
     else:
         op = CopyOp(tile.tensor.memory, [], memory, offsets, worker, tasks, sizes)
-    insert_verified(op)
+    insert(op)
 
 
 def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
@@ -120,8 +127,24 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
             )
         tiles.append(tile)
     a, b, c = tiles
+    shapes = [tile.shape for tile in tiles]
+    if [len(shape) for shape in shapes] != [2, 2, 2] or shapes != [
+        (m := c.shape[0], k := a.shape[1]),
+        (k, n := c.shape[1]),
+        (m, n),
+    ]:
+        raise ScriptError(
+            f"the shapes of {', '.join(map(describe, tiles))} do not match",
+            hint="lhs is [m, k], rhs [k, n], the accumulator [m, n]",
+        )
+    is_longer = a.element.is_float and c.element.is_float and a.element.bits < c.element.bits
+    if a.element != b.element or not (a.element == c.element or is_longer):
+        raise ScriptError(
+            f"matmul of {a.element} and {b.element} cannot accumulate in {c.element}",
+            hint="the operands have one type, and the accumulator that or a wider float",
+        )
     _, worker = _workers("matmul", c, on)
-    insert_verified(MatmulOp(a.memory, b.memory, c.memory, worker))
+    insert(MatmulOp(a.memory, b.memory, c.memory, worker))
 
 
 def combine(value: object, kind: str, on: object) -> Scalar | None:
@@ -274,6 +297,17 @@ def _space(tensor: Tensor) -> Space:
     return Space.GLOBAL if is_view else space_of(memref_type(tensor.memory))
 
 
+def _check_sides(tile: Tensor, other: Tensor) -> None:
+    """Check that a tile matches the other side of a copy."""
+    if len(tile.shape) > len(other.shape):
+        raise ScriptError(f"the tile {describe(tile)} has more dimensions than {describe(other)}")
+    if tile.element != other.element:
+        raise ScriptError(
+            f"a copy between {tile.element} and {other.element}",
+            hint="a copy does not convert: loop over the tasks of a mapping",
+        )
+
+
 def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, SSAValue]:
     """Return the mapping of a tile without a layout, `?` by default, and the worker."""
     has_layout = _space(tile) is Space.REGISTER
@@ -288,6 +322,12 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, S
         raise ScriptError(
             f"{describe(tile)} has a layout, and a mapping is given as well",
             hint=f"give {verb} the worker alone: threadIdx.x",
+        )
+    if on.map.shape != tile.shape:
+        raise ScriptError(
+            f"the mapping {on.map} is for a tile of shape {list(on.map.shape)}, "
+            f"not for {describe(tile)}",
+            hint=f"auto_map({', '.join(map(str, tile.shape))}, workers={on.map.workers})",
         )
     return TaskMapAttr(on.map), convert(on.worker, INDEX).ssa
 
