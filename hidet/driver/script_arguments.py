@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 
 import torch
@@ -27,7 +28,7 @@ class TensorMaps:
     def __init__(self, what: str, kind: TensorMapType) -> None:
         self._what = what
         self._type = kind.ir
-        self._kept: dict[tuple[object, ...], bytes] = {}
+        self._encode = lru_cache(MAX_KEPT)(self._encoded)
         self._checked: set[tuple[int, ...]] = set()
 
     def check(self, tensor: torch.Tensor) -> None:
@@ -61,26 +62,24 @@ class TensorMaps:
             HidetError: its address is misaligned for TMA.
             CudaError: the driver rejects it.
         """
-        key = (tensor.data_ptr(), tensor.stride(), tensor.device)
-        known = self._kept.get(key)
-        if known is None:
-            if tensor.data_ptr() % ALIGNMENT:
-                raise HidetError(
-                    f"{self._what} starts at an address that is no multiple of {ALIGNMENT} bytes",
-                    hint="pass x.clone()",
-                )
-            if len(self._kept) == MAX_KEPT:
-                del self._kept[next(iter(self._kept))]
-            # The stride of a dimension of extent 1 is irrelevant, and replaced by a valid one.
-            pairs = zip(tensor.shape, tensor.stride(), strict=True)
-            strides = [stride if extent > 1 else ALIGNMENT for extent, stride in pairs]
-            spec, address = tensor_map_spec(self._type, strides), tensor.data_ptr()
-            if tensor.is_cuda:
-                known = encode_for_gpu(CudaServices(tensor.device), spec, address)
-            else:
-                known = encode_for_cpu(spec, address)
-            self._kept[key] = known
-        return known
+        return self._encode(tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.device)
+
+    def _encoded(
+        self, address: int, shape: torch.Size, strides: tuple[int, ...], device: torch.device
+    ) -> bytes:
+        """Return the map of the tensor at an address; see `map_of`."""
+        if address % ALIGNMENT:
+            raise HidetError(
+                f"{self._what} starts at an address that is no multiple of {ALIGNMENT} bytes",
+                hint="pass x.clone()",
+            )
+        # The stride of a dimension of extent 1 is irrelevant, and replaced by a valid one.
+        pairs = zip(shape, strides, strict=True)
+        steps = [stride if extent > 1 else ALIGNMENT for extent, stride in pairs]
+        spec = tensor_map_spec(self._type, steps)
+        if device.type == "cuda":
+            return encode_for_gpu(CudaServices(device), spec, address)
+        return encode_for_cpu(spec, address)
 
 
 # Symbolic numbers of torch.compile.

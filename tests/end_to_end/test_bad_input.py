@@ -225,6 +225,14 @@ def test_full_disk(cache, monkeypatch):
     assert len([w for w in caught if w.category is CacheWarning]) == 1
 
 
+def test_no_room_anywhere(cache, tmp_path, monkeypatch):
+    """So it does where the temporary folder is full as well: memory holds what is compiled."""
+    fill_disk(monkeypatch, cache, tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.warns(CacheWarning, match="No space left on device"):
+        check(Model())
+
+
 @pytest.mark.parametrize("suffix", [".so", "plan.json", "entry.json"])
 def test_file_cut_in_half(cache, suffix):
     """It is made again, with a warning; then all is as before."""

@@ -23,14 +23,20 @@ class AlongDimensions(Generic[T]):
     name: str
     _along: Callable[[Dimension], T]
 
-    def __getattr__(self, name: str) -> T:
-        """Return the value along a dimension."""
-        if name not in ("x", "y", "z"):
-            raise AttributeError(f"'{self.name}' has no attribute '{name}'")
-        return self._along(Dimension(name))
+    @property
+    def x(self) -> T:
+        """The value along x."""
+        return self._along(Dimension.X)
 
-    def __dir__(self) -> list[str]:
-        return ["x", "y", "z"]
+    @property
+    def y(self) -> T:
+        """The value along y."""
+        return self._along(Dimension.Y)
+
+    @property
+    def z(self) -> T:
+        """The value along z."""
+        return self._along(Dimension.Z)
 
     def __repr__(self) -> str:
         return self.name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
@@ -17,6 +18,20 @@ from hidet.tracebacks import public
 from hidet.universe import BUILD_SCRIPTS, load
 
 _MODULE: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", default=None)
+
+
+class BuiltModule(Protocol):
+    """A built module, which can be called; see `hidet.driver.script.CompiledModule`."""
+
+    def __call__(self, *arguments: object) -> int | float | None:
+        """Run its only function, or `launch`."""
+        ...
+
+    def __getitem__(self, name: str) -> Callable[..., int | float | None]:
+        """Return a function by name."""
+        ...
+
+    def __getattr__(self, name: str) -> Any: ...
 
 
 class IRModule:
@@ -89,8 +104,8 @@ class IRModule:
         return ModuleOp([each.op.clone() for each in (*self.kernels, *self.functions)])
 
     @public
-    def build(self) -> Any:
-        """Build the kernels; return a `hidet.driver.script.CompiledModule`.
+    def build(self) -> BuiltModule:
+        """Build the kernels; see `hidet.driver.build_ir_module`.
 
         Raises:
             ScriptError: there are none.
@@ -123,7 +138,12 @@ class ScriptModule(IRModule):
         self._token = _MODULE.set(self)
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         assert self._token is not None
         _MODULE.reset(self._token)
         self._token = None
