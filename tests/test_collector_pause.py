@@ -41,6 +41,6 @@ def test_what_lives_on_counts_as_old():
         frozen = gc.get_freeze_count()
         with collector_paused(for_good=True):
             pass
-        assert gc.get_freeze_count() == frozen > 0
+        assert 0 < gc.get_freeze_count() <= frozen  # some of the frozen may have died since
     finally:
         gc.unfreeze()
