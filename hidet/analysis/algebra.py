@@ -137,6 +137,14 @@ class FormAlgebra:
         """Return the form of `form mod divisor`, for a positive divisor."""
         return self._divide((form, divisor))[1]
 
+    def is_simple(self, form: LinearForm) -> bool:
+        """Return whether no division in a form can be simplified."""
+        return all(
+            self._divide((atom.form, atom.divisor))[isinstance(atom, Remainder)].atom == atom
+            and self.is_simple(atom.form)
+            for atom, _ in form.divisions
+        )
+
     def _compute_division(self, operands: tuple[LinearForm, int]) -> tuple[LinearForm, LinearForm]:
         """Return the quotient and the remainder."""
         form, divisor = operands

@@ -1,17 +1,25 @@
 """Emits `arith` ops for forms: each form once, and terms of outer loops first."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import IsolatedFromAbove
 
 from hidet.analysis.algebra import FormAlgebra
-from hidet.analysis.form_rules import IdVariable
+from hidet.analysis.form_rules import FORM_RULES, IdVariable
 from hidet.analysis.forms import Atom, Division, LinearForm, Quotient, Remainder, Variable
 from hidet.dialects.cuda import BlockIdOp, FloorModOp
+from hidet.dialects.effects import has_trait
+
+if TYPE_CHECKING:
+    from hidet.analysis.index_forms import IndexForms
 
 _INDEX = IndexType()
 _WRAPPING = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
@@ -29,8 +37,12 @@ def index_op(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> Operation:
 
 def index_constant(value: int) -> arith.ConstantOp:
     """Return the constant of an index."""
-    attribute = IntegerAttr(value, _INDEX)
-    return arith.ConstantOp.create(result_types=[_INDEX], properties={"value": attribute})
+    return arith.ConstantOp.create(result_types=[_INDEX], properties={"value": _number(value)})
+
+
+@cache
+def _number(value: int) -> IntegerAttr:
+    return IntegerAttr(value, _INDEX)
 
 
 class Materializer:
@@ -48,6 +60,26 @@ class Materializer:
         self._depths: dict[Block, int] = {}
         for atom, value in (atom_values or {}).items():
             self._values[LinearForm.of(atom)] = value
+
+    @staticmethod
+    def before(op: Operation, forms: IndexForms) -> Materializer:
+        """Return a materializer for code before an op, which reuses the indices in scope there.
+
+        Those that the conditions of the branches around the op may simplify are not reused.
+        """
+        found, algebra = Materializer(), forms.algebra(op.parent)
+        at: Operation | None = op
+        while at is not None and not has_trait(type(at), IsolatedFromAbove):
+            is_same = forms.algebra(at.parent) is algebra
+            earlier = at.prev_op
+            while earlier is not None:
+                if type(earlier) in FORM_RULES and type(earlier.results[0].type) is IndexType:
+                    form = forms.form(earlier.results[0])
+                    if is_same or algebra.is_simple(form):
+                        found.remember(form, earlier.results[0])
+                earlier = earlier.prev_op
+            at = at.parent_op()
+        return found
 
     # Scopes.
 

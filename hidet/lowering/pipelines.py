@@ -50,7 +50,6 @@ TASK = (
 
 CUDA = (
     "simplify-index",  # exposes strides
-    "early-cse",  # views inlined twice load twice
     "interchange-loops",  # after loop-invariant code is hoisted
     "vectorize",  # needs strides; leaves dead index arithmetic
     "flatten-memrefs",  # after vectorize, which needs the last dimension

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import TypeAlias, cast
 
@@ -33,6 +34,7 @@ from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.effects import has_trait
+from hidet.dialects.shaped import element_of
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.dialects.walking import ops_of_block
 from hidet.mapping import TaskMap
@@ -41,6 +43,7 @@ from hidet.rewriting.locations import LocatedBuilder
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
 
+_INDEX, _PLAIN = IndexType(), NoneAttr()
 _NO_OPERANDS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])}
 """The properties of an allocation of static extents."""
 
@@ -163,11 +166,19 @@ class KernelBuilder(LocatedBuilder):
 
     def less(self, lhs: Index, rhs: Index) -> SSAValue:
         """Return `lhs < rhs`."""
-        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), "slt")).result
+        return self._compare("slt", lhs, rhs)
 
     def equal(self, lhs: Index, rhs: Index) -> SSAValue:
         """Return `lhs == rhs`."""
-        return self.insert(arith.CmpiOp(self.index(lhs), self.index(rhs), "eq")).result
+        return self._compare("eq", lhs, rhs)
+
+    def _compare(self, predicate: str, lhs: Index, rhs: Index) -> SSAValue:
+        operands, properties = (
+            [self.index(lhs), self.index(rhs)],
+            {"predicate": _predicate(predicate)},
+        )
+        op = arith.CmpiOp.create(operands=operands, result_types=[i1], properties=properties)
+        return self.insert(op).result
 
     def all_of(self, conditions: Sequence[SSAValue]) -> SSAValue:
         """Return the conjunction of conditions, true if there are none."""
@@ -207,11 +218,11 @@ class KernelBuilder(LocatedBuilder):
 
     def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate a shared tile."""
-        return self.allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.SHARED)))
+        return self.allocate(MemRefType(element, shape, _PLAIN, SpaceAttr(Space.SHARED)))
 
     def local_array(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate an array of one thread; of rank 0, a variable."""
-        return self.allocate(MemRefType(element, shape, NoneAttr(), SpaceAttr(Space.LOCAL)))
+        return self.allocate(MemRefType(element, shape, _PLAIN, SpaceAttr(Space.LOCAL)))
 
     def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
         """Allocate a memref of a type."""
@@ -221,11 +232,12 @@ class KernelBuilder(LocatedBuilder):
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
         """Load an element of a memref."""
-        return self.insert(memref.LoadOp.get(source, [self.index(i) for i in indices])).res
+        operands, element = [source, *map(self.index, indices)], element_of(source)
+        return self.insert(memref.LoadOp.create(operands=operands, result_types=[element])).res
 
     def store(self, value: SSAValue, target: SSAValue, indices: Sequence[Index] = ()) -> None:
         """Store an element of a memref."""
-        self.insert(memref.StoreOp.get(value, target, [self.index(i) for i in indices]))
+        self.insert(memref.StoreOp.create(operands=[value, target, *map(self.index, indices)]))
 
     # Insertion positions.
 
@@ -267,13 +279,13 @@ class KernelBuilder(LocatedBuilder):
 
         `unroll` is a flag or an unroll factor, `marks` are attributes of the loop.
         """
-        body = Block(arg_types=[IndexType()])
+        body = Block(arg_types=[_INDEX])
         body.args[0].name_hint = name
-        bounds = self.index(0), self.index(stop), self.index(step)
+        bounds = [self.index(0), self.index(stop), self.index(step)]
         with self.inside(body):
             yield body.args[0]
-            self.insert(scf.YieldOp())
-        op = self.insert(scf.ForOp(*bounds, [], body))
+            self.insert(scf.YieldOp.create())
+        op = self.insert(scf.ForOp.create(operands=bounds, regions=[Region(body)]))
         op.attributes |= marks or {}
         set_unroll(op, unroll)
 
@@ -300,7 +312,7 @@ class KernelBuilder(LocatedBuilder):
         values[old] = body.args[0]
         with self.inside(body):
             yield body.args[0]
-            self.insert(scf.YieldOp())
+            self.insert(scf.YieldOp.create())
         start, stop, step = (
             values.get(each, each) for each in (first or loop.lb, loop.ub, loop.step)
         )
@@ -312,8 +324,8 @@ class KernelBuilder(LocatedBuilder):
         body = Block()
         with self.inside(body):
             yield
-            self.insert(scf.YieldOp())
-        self.insert(scf.IfOp(condition, [], Region(body)))
+            self.insert(scf.YieldOp.create())
+        self.insert(scf.IfOp.create(operands=[condition], regions=[Region(body), Region()]))
 
     def when_all(self, conditions: Sequence[SSAValue]) -> AbstractContextManager[None]:
         """Build `if (all conditions)`; without conditions, build nothing around the body."""
@@ -330,8 +342,9 @@ class KernelBuilder(LocatedBuilder):
         for arm, evaluate in zip(arms, (then, otherwise), strict=True):
             with self.inside(arm):
                 values.append(evaluate())
-                self.insert(scf.YieldOp(values[-1]))
-        op = scf.IfOp(condition, [values[0].type], Region(arms[0]), Region(arms[1]))
+                self.insert(scf.YieldOp.create(operands=[values[-1]]))
+        regions, kinds = [Region(arm) for arm in arms], [values[0].type]
+        op = scf.IfOp.create(operands=[condition], result_types=kinds, regions=regions)
         return self.insert(op).results[0]
 
     @contextmanager
@@ -397,6 +410,12 @@ def _leading_constants(block: Block, end: InsertPoint) -> dict[int, SSAValue]:
 def _number(index: Index) -> int | None:
     """Return an index as a number if it is a constant."""
     return index if isinstance(index, int) else known_index(index)
+
+
+@cache
+def _predicate(name: str) -> IntegerAttr:
+    """Return the attribute of a comparison."""
+    return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(name), i64)
 
 
 def set_unroll(loop: scf.ForOp, unroll: bool | int) -> None:

@@ -74,8 +74,10 @@ class YieldOp(IRDLOperation):
     traits = traits_def(IsTerminator(), Pure())
 
     def __init__(self, *values: SSAValue | Operation) -> None:
-        super().__init__(operands=[values])
+        Operation.__init__(self, operands=list(map(SSAValue.get, values)))
 
+
+_INDEX = IndexType()
 
 STORED = "compute.stored"
 """The attribute of a grid that only moves elements, but is materialized."""
@@ -128,8 +130,8 @@ class GridOp(IndexedOp):
 
     def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
         if body is None:
-            body = single_block([IndexType()] * len(shape_of(result_type)))
-        super().__init__(body, result_type)
+            body = single_block([_INDEX] * len(shape_of(result_type)))
+        Operation.__init__(self, result_types=[result_type], regions=[body])
 
     @property
     def is_stored(self) -> bool:
@@ -197,7 +199,7 @@ class ReduceOp(IndexedOp):
         result_type: Attribute,
         body: Region | None = None,
     ) -> None:
-        body = body or single_block([IndexType()] * len(extents))
+        body = body or single_block([_INDEX] * len(extents))
         super().__init__(body, kind, ArrayAttr(map(IntAttr, extents)), result_type)
 
     @property
@@ -239,8 +241,9 @@ class LoadOp(AccessingOp):
         return (read(self.source),) if is_memref(self.source.type) else ()
 
     def __init__(self, source: SSAValue | Operation, indices: Sequence[SSAValue]) -> None:
-        element = element_of(SSAValue.get(source))
-        super().__init__(source, indices, element)
+        source = SSAValue.get(source)
+        element = element_of(source)
+        Operation.__init__(self, operands=[source, *indices], result_types=[element])
 
     def verify_(self) -> None:
         """Check the number of indices."""

@@ -1,24 +1,23 @@
 """The pass `order-dimensions`: propagates memory layouts from producers to consumers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.grids import is_in_order, is_view, linear_index_of_load, loads_of, rows_of_grid
 from hidet.analysis.index_forms import IndexForms
-from hidet.dialects.compute import GridOp, LoadOp, YieldOp
+from hidet.dialects.compute import GridOp, LoadOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of, size_of
 from hidet.dialects.walking import parent_of_type
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_into_loads
 
 
@@ -38,21 +37,35 @@ class OrderDimensions(RewritePattern):
         order = order_of(op)
         if order == sorted(order):
             return
-        builder = KernelBuilder(InsertPoint.before(op))
-        element = element_of(op.result)
-        ordered = GridOp(TensorType(element, [op.shape[dim] for dim in order]))
-        ordered.location = op.location
-        for index, dim in zip(ordered.indices, order, strict=True):
-            index.name_hint = op.indices[dim].name_hint
-        builder.insert(ordered)
-        ordered.result.name_hint = op.result.name_hint
-        with builder.inside(ordered.body.block):
-            indices = [ordered.indices[order.index(dim)] for dim in range(len(order))]
-            builder.insert(YieldOp(*builder.unwrap(op.body, indices)))
-        with builder.inside(op.body.block):
-            place = [op.indices[dim] for dim in order]
-            builder.insert(YieldOp(builder.insert(LoadOp(ordered.result, place)).result))
-        inline_into_loads(op)
+        b = GridBuilder.like(op)
+        element, shape = element_of(op.result), op.shape
+        ordered = GridOp(TensorType(element, [shape[dim] for dim in order]), _permuted(op, order))
+        tensor = b.insert(ordered).result
+        tensor.name_hint = op.result.name_hint
+        for load in [use.operation for use in op.result.uses]:
+            if isinstance(load, LoadOp):
+                load.operands = [tensor, *(load.indices[dim] for dim in order)]
+                load.result.name_hint = load.result.name_hint or tensor.name_hint
+                rewriter.notify_op_modified(load)
+        if op.result.uses:
+            view = b.grid(shape, element, lambda at: b.element(tensor, [at[dim] for dim in order]))
+            view.name_hint = tensor.name_hint
+            rewriter.replace(op, [], [view])
+        else:
+            rewriter.erase(op)
+
+
+def _permuted(grid: GridOp, order: Sequence[int]) -> Region:
+    """Detach the body of a grid, and permute its indices."""
+    body = grid.detach_region(grid.body)
+    before = body.block.args
+    for dim in order:
+        index = body.block.insert_arg(before[dim].type, len(body.block.args))
+        index.name_hint = before[dim].name_hint
+        before[dim].replace_all_uses_with(index)
+    for index in before:
+        body.block.erase_arg(index)
+    return body
 
 
 def order_of(grid: GridOp) -> list[int]:

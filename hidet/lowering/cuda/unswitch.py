@@ -113,7 +113,8 @@ class ConditionHoister:
             return None
 
         def compute() -> SSAValue:
-            materializer, algebra = Materializer(), self.forms.algebra(self.loop.parent)
+            materializer = Materializer.before(self.loop, self.forms)
+            algebra = self.forms.algebra(self.loop.parent)
             left, right = (materializer.value(form, self._insert, algebra) for form in first)
             return self._insert(arith.CmpiOp(left, right, predicate))
 

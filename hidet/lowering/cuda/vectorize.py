@@ -1,7 +1,7 @@
 """The pass `vectorize`: turns loops over adjacent elements into vector accesses."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from xdsl.dialects import arith, memref, scf
@@ -75,7 +75,7 @@ class VectorizePass(KernelPass):
             elif budget and not loop.results and vectors.has_guarded_vectors:
                 sides = unswitch(loop, vectors.count, forms)
                 if sides is not None:
-                    forms = IndexForms(kernel)
+                    forms.forget(loop)
                     pending += [(side, budget - 1) for side in sides]
                     continue
             _Rewrite(vectors, valid).run()
@@ -103,7 +103,6 @@ class _Rewrite:
         self._vectors = vectors
         self._loop = vectors.loop
         self._before = KernelBuilder.like(vectors.loop)
-        self._materializer = Materializer()
         self._loaded: dict[Address, SSAValue] = {}
 
     def run(self) -> None:
@@ -111,7 +110,6 @@ class _Rewrite:
         accesses = self._vectors.vector_accesses()
         for access in accesses:
             _align(access.first.array, access.size)
-            self._remember(access.op.indices)
         pair = self._vectors.copied_through(accesses)
         if pair is not None:
             source, target = pair
@@ -124,6 +122,10 @@ class _Rewrite:
                 self._load_before(access, access.op)
             else:
                 self._store_after(access, access.op)
+
+    @cached_property
+    def _materializer(self) -> Materializer:
+        return Materializer.before(self._loop, self._vectors.forms)
 
     @property
     def _block(self) -> Block:
@@ -182,16 +184,6 @@ class _Rewrite:
     def _valid_elements(self, width: int) -> SSAValue | None:
         """Return the number of elements that a copy reads; None for all of them."""
         return self._valid and valid_elements(self._before, self._valid, width)
-
-    def _remember(self, indices: Iterable[SSAValue]) -> None:
-        """Reuse values ahead of the loop: indices, or what the loop adds its counter to."""
-        forms, algebra = self._vectors.forms, self._vectors.forms.algebra(self._block)
-        for index in indices:
-            owner = index.owner
-            for value in owner.operands if isinstance(owner, arith.AddiOp) else (index,):
-                block = value.owner if isinstance(value.owner, Block) else value.owner.parent
-                if not self._loop.is_ancestor(value.owner) and forms.algebra(block) is algebra:
-                    self._materializer.remember(forms.form(value), value)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert

@@ -54,13 +54,10 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
             )
         template = load_template(name)
         return template, template.config.read(fusion.config)
-    found = find_template(fusion, arch)
-    if found is None:
-        raise ScheduleError(
-            "no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}"
-        )
-    template, configs = found
-    return template, configs[0]
+    for template in map(load_template, TEMPLATES):
+        if template.accepts(fusion) and (best := template.best(fusion, arch)) is not None:
+            return template, best
+    raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
 
 
 def find_template(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Sequence[Config]] | None:

@@ -245,4 +245,6 @@ def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
     known = index if isinstance(index, int) else known_index(index)
     if known is not None:
         return builder.scalar(known, i32)
-    return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result
+    return builder.insert(
+        arith.IndexCastOp.create(operands=[builder.index(index)], result_types=[i32])
+    ).result

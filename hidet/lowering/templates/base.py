@@ -96,6 +96,10 @@ class Template(ABC, Generic[ConfigT]):
         None if a less specialized template is better.
         """
 
+    def best(self, fusion: FusionOp, arch: Arch) -> ConfigT | None:
+        """Return the config with the best estimate, None without any."""
+        return next(iter(self.configs(fusion, arch)), None)
+
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
         """Return further configs that the architecture cannot run, with reasons."""
         return ()

@@ -106,23 +106,15 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     pace = PACES[group]
     steps = ceil_div(problem.k, choice.block_k)
     share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
-    work = share * steps * choice.block_k * problem.element_bytes / 2
     stays = choice.grid < blocks
     resident = 1 if stays else min(_resident(choice, problem, arch), share)
-    rate = pace.products * _efficiency(choice, len(problem.columns))
+    products, traffic, memory = _throughput(choice, problem, arch)
     if group == THREAD:  # latency-bound on shared memory
-        rate *= min(1, resident * choice.threads / BUSY)
-    products = work * choice.block_m * choice.block_n / rate
+        products /= min(1, resident * choice.threads / BUSY)
     gathers = choice.gathers(problem)
-    gather = GATHER if gathers else 1
-    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
-    shared = choice.block_m * gather / choice.cluster_columns + choice.block_n / choice.cluster_rows
-    multicast = traffic - work * 2 * shared / pace.traffic
-    results = (1 + problem.residuals) * problem.m * problem.n
-    is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
-    if group == WARP_GROUP and problem.residuals and is_partial:
-        results *= PARTIAL
-    memory = problem.memory_time(results, arch)
+    rows = choice.block_m * (GATHER if gathers else 1)
+    shared = rows / choice.cluster_columns + choice.block_n / choice.cluster_rows
+    multicast = traffic * (1 - shared / (rows + choice.block_n))
     rounds = share if stays else ceil_div(share, resident)
     streams = stays and problem.streams and not gathers
     fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
@@ -144,6 +136,38 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
         # Memory that is busy with residuals hides the rest.
         epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
     return max(times) + beside + stores + turns + start + epilogue
+
+
+def least_time(tile: Blocking, problem: Problem, arch: Arch) -> float:
+    """Return a lower bound of the estimates of all tilings with the same tile."""
+    if arch.is_cpu:
+        return estimate(tile, problem, arch)
+    pace = PACES[tile.group]
+    products, traffic, memory = _throughput(tile, problem, arch)
+    waiting = ceil_div(problem.k, tile.block_k) * pace.step
+    times = (products, traffic, memory, waiting)
+    beside = sum(times) - max(times) - traffic / 2  # at most half is multicast
+    kept = sum(problem.stored) / problem.n if problem.stored else 1
+    stores = tile.block_m * tile.block_n * problem.result_bytes * kept / STAGED_STORES
+    return max(times) + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
+
+
+def _throughput(choice: Blocking, problem: Problem, arch: Arch) -> tuple[float, float, float]:
+    """Return the times of the tensor cores, the L2 cache and the memory, without latencies."""
+    group = choice.group
+    pace = PACES[group]
+    steps = ceil_div(problem.k, choice.block_k)
+    share = ceil_div(choice.tiles(problem), arch.processors)
+    work = share * steps * choice.block_k * problem.element_bytes / 2
+    rate = pace.products * _efficiency(choice, len(problem.columns))
+    products = work * choice.block_m * choice.block_n / rate
+    gather = GATHER if choice.gathers(problem) else 1
+    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
+    results = (1 + problem.residuals) * problem.m * problem.n
+    is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
+    if group == WARP_GROUP and problem.residuals and is_partial:
+        results *= PARTIAL
+    return products, traffic, problem.memory_time(results, arch)
 
 
 def _epilogue(choice: Blocking, problem: Problem, share: int) -> float:

@@ -25,7 +25,7 @@ from hidet.lowering.templates.epilogue import (
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
 from hidet.lowering.templates.problem import Problem
-from hidet.lowering.templates.tilings import candidates, refused
+from hidet.lowering.templates.tilings import candidates, fastest, refused
 
 
 class MatmulTemplate(Template[Blocking]):
@@ -46,6 +46,10 @@ class MatmulTemplate(Template[Blocking]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[Blocking]:
         """Return the tilings, best estimate first."""
         return candidates(problem_of(fusion), arch)
+
+    def best(self, fusion: FusionOp, arch: Arch) -> Blocking | None:
+        """Return the tiling with the best estimate."""
+        return fastest(problem_of(fusion), arch)
 
     def rejected(self, fusion: FusionOp, arch: Arch) -> Sequence[Rejected]:
         """Return the tilings that the architecture cannot run."""

@@ -14,7 +14,7 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.templates.cost_model import LAUNCH, START, estimate
 from hidet.lowering.templates.gemv_config import is_bound_by_memory
 from hidet.lowering.templates.problem import Problem
-from hidet.lowering.templates.tilings import candidates
+from hidet.lowering.templates.tilings import fastest
 
 SPLITS = (2, 4, 8, 16)
 
@@ -47,7 +47,9 @@ def best_split(problem: Problem, arch: Arch, *, joins: bool = False) -> int:
 
 def time_of(problem: Problem, arch: Arch) -> float:
     """Return the time of a matmul with its best tiling, in microseconds."""
-    return estimate(candidates(problem, arch)[0], problem, arch)
+    best = fastest(problem, arch)
+    assert best is not None
+    return estimate(best, problem, arch)
 
 
 def time_in_parts(
@@ -93,7 +95,7 @@ def worth_sharing(anchors: Sequence[MatmulOp], arch: Arch) -> bool:
     together = _stored_short(Problem.of(*anchors))
     if set.intersection(*map(_grids_after, anchors)):
         together = replace(together, stored=together.stored[:1])
-    if is_bound_by_memory(together, arch) or not candidates(together, arch):
+    if is_bound_by_memory(together, arch) or fastest(together, arch) is None:
         return False
     apart = (time_of(_stored_short(Problem.of(anchor)), arch) for anchor in anchors)
     return time_of(together, arch) <= sum(apart) + NEXT_KERNEL * (len(anchors) - 1)

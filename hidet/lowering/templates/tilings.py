@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import product
+from math import inf
 
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA, MMA_SYNC
-from hidet.arch.limits import REGISTER_BYTES
+from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import (
     DIRECT,
@@ -16,10 +17,11 @@ from hidet.lowering.templates.blocking import (
     PINGPONG_TILE,
     STAGED,
     STAGED_RESIDUAL,
+    THREAD,
     Blocking,
 )
 from hidet.lowering.templates.config import MAX_CHOICE, PINGPONG, STRIPED, TRANSPOSED
-from hidet.lowering.templates.cost_model import BUSY, estimate
+from hidet.lowering.templates.cost_model import BUSY, estimate, least_time
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.problem import Problem
 
@@ -86,23 +88,76 @@ def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
 
     Those for tensor cores if there are any, else those for FMA.
     """
-    fitting = [each for each in _tensor_cores(problem, arch) if not each.refusal(problem, arch)]
-    if not fitting:
-        fitting = [
-            each
-            for each in _fma(problem, arch)
-            if _is_shared(each.block_n, each.columns, problem) and not each.refusal(problem, arch)
-        ]
-    return tuple(sorted(fitting, key=lambda each: estimate(each, problem, arch)))
+    for tiles in _tiles(problem, arch):
+        found = [each for tile in tiles for each in _fitting(tile, problem, arch)]
+        if found:
+            return tuple(sorted(found, key=lambda each: estimate(each, problem, arch)))
+    return ()
+
+
+@cache
+def fastest(problem: Problem, arch: Arch) -> Blocking | None:
+    """Return the first of `candidates`, None without any; skip tiles that cannot be as fast."""
+    for tiles in _tiles(problem, arch):
+        found: list[tuple[float, int, Blocking]] = []
+        least = inf
+        bounds = [least_time(tile, problem, arch) for tile in tiles]
+        for number in sorted(range(len(tiles)), key=bounds.__getitem__):
+            if bounds[number] > least:
+                break
+            for each in _fitting(tiles[number], problem, arch):
+                time = estimate(each, problem, arch)
+                if time <= least:
+                    least = time
+                    found.append((time, number, each))
+        if found:
+            return min(found, key=lambda entry: entry[:2])[2]
+    return None
 
 
 def refused(problem: Problem, arch: Arch) -> list[Rejected]:
     """Return the tensor core tilings that an architecture cannot run, with reasons."""
-    reasons = ((each, each.refusal(problem, arch)) for each in _tensor_cores(problem, arch))
+    stages = [each for tile in next(_tiles(problem, arch)) for each in _stages(tile, problem)]
+    choices = [each for choice in stages for each in _variants(choice, problem, arch)]
+    reasons = ((each, each.refusal(problem, arch)) for each in choices)
     return [Rejected(each, reason) for each, reason in reasons if reason is not None]
 
 
+def _tiles(problem: Problem, arch: Arch) -> Iterator[Sequence[Blocking]]:
+    """Yield the tiles for tensor cores, then those for FMA, with the fewest stages each."""
+    if not arch.is_cpu:  # supported there, but as slow as FMA
+        yield [*_mma(problem, arch), *_wgmma(problem, arch)]
+    yield list(_fma(problem, arch))
+
+
+def _fitting(tile: Blocking, problem: Problem, arch: Arch) -> list[Blocking]:
+    """Return the tilings with a tile that an architecture can run."""
+    found: list[Blocking] = []
+    for choice in _stages(tile, problem):
+        if choice.refusal(problem, arch):
+            break  # so are those with more stages
+        variants = _variants(choice, problem, arch)
+        found += (each for each in variants if not each.refusal(problem, arch))
+    return found
+
+
+def _stages(tile: Blocking, problem: Problem) -> Iterator[Blocking]:
+    """Yield the numbers of stages of a tile, not exceeding K."""
+    if tile.group == THREAD:
+        yield tile
+        return
+    most = MMA_STAGES if tile.group == WARP else STAGES[-1]
+    most = min(most, max(STAGES[0], ceil_div(problem.k, tile.block_k) + 1))
+    yield from (replace(tile, stages=stages) for stages in STAGES if stages <= most)
+
+
 def _fma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    for tile in _fma_tiles(problem, arch):
+        if _is_shared(tile.block_n, tile.columns, problem):
+            yield tile
+
+
+def _fma_tiles(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     if arch.is_cpu:
         yield from CPU_FMA
         return
@@ -129,30 +184,21 @@ def _is_shared(block_n: int, unit: int, problem: Problem) -> bool:
     return all(block_n * columns % (problem.n * unit) == 0 for columns in problem.parts)
 
 
-def _tensor_cores(problem: Problem, arch: Arch) -> Iterator[Blocking]:
-    if not arch.is_cpu:  # supported, but as slow as FMA
-        yield from _mma(problem, arch)
-        yield from _wgmma(problem, arch)
-
-
 def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     wanted = f"m16n8k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
     for instruction in MMA_SYNC.values():
         if instruction.name != wanted or not instruction.runs_on(arch):
             continue
         for block_m, block_n, rows, columns in MMA_TILES:
-            if not _is_shared(block_n, MMA_COLUMNS * columns, problem):
-                continue
-            for depth, stages in _depths(block_m * block_n, problem):
-                if stages <= MMA_STAGES:
-                    yield Blocking(wanted, block_m, block_n, depth, rows, columns, stages)
+            if _is_shared(block_n, MMA_COLUMNS * columns, problem):
+                for depth in _depths(block_m * block_n, problem):
+                    yield Blocking(wanted, block_m, block_n, depth, rows, columns, STAGES[0])
 
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
-    depth = 32 // problem.element_bytes
     for block_m, block_n, rows, columns in WGMMA_TILES:
         widest = block_n * max(problem.columns) // (problem.n * columns)
-        name = f"m64n{widest}k{depth}_{problem.kind}_{problem.total}"
+        name = f"m64n{widest}k{32 // problem.element_bytes}_{problem.kind}_{problem.total}"
         if (
             not _is_shared(block_n, WGMMA_UNIT * columns, problem)
             or name not in WGMMA
@@ -160,38 +206,44 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
             or block_m >= 4 * problem.m  # mostly padding; mma.sync has smaller tiles
         ):
             continue
-        for block_k, stages in _depths(block_m * block_n, problem):
-            make = partial(Blocking, name, block_m, block_n, block_k, rows, columns, stages)
-            single = make()
+        for depth in _depths(block_m * block_n, problem):
+            tile = Blocking(name, block_m, block_n, depth, rows, columns, STAGES[0])
             # wgmma truncates to TF32; TMA rounds.
-            if problem.kind == "tf32" and (single.gathers(problem) or not problem.streams):
-                continue
-            staged = (STAGED, STAGED_RESIDUAL) if problem.residuals else (STAGED,)
-            for pair in _clusters(single, problem):
-                choice, grid = make(MAX_CHOICE, DIRECT, *pair), MAX_CHOICE
-                yield choice
-                if choice.tiles(problem) > arch.processors:
-                    grid = arch.processors // choice.cluster * choice.cluster
-                    yield make(grid, DIRECT, *pair)
-                for epilogue in staged:
-                    yield make(grid, epilogue, *pair)
-            if (block_m, block_n, columns) == (*PINGPONG_TILE, 1) and single.takes_turns(
-                problem, arch
-            ):
-                for epilogue in staged:
-                    yield make(arch.processors, epilogue, schedule=PINGPONG)
+            if problem.kind != "tf32" or (problem.streams and not tile.gathers(problem)):
+                yield tile
 
 
-def _depths(size: int, problem: Problem) -> Iterator[tuple[int, int]]:
-    """Yield depths and stages of a tile, not exceeding K."""
+def _depths(size: int, problem: Problem) -> list[int]:
+    """Return the depths of a tile."""
     line = DEPTH // problem.element_bytes
     depths = [line, 2 * line] if size <= SMALL_TILE else [line]
     if problem.channels == line // 2:
         depths.append(line // 2)  # the channels of a filter tap, which TMA can load
-    for depth in depths:
-        for stages in STAGES:
-            if stages <= max(STAGES[0], ceil_div(problem.k, depth) + 1):
-                yield depth, stages
+    return depths
+
+
+def _variants(choice: Blocking, problem: Problem, arch: Arch) -> Iterator[Blocking]:
+    """Yield a tiling; of one with wgmma all clusters, grids, epilogues and schedules."""
+    if choice.group != WARP_GROUP:
+        yield choice
+        return
+    c = choice
+    make = partial(
+        Blocking, c.instruction, c.block_m, c.block_n, c.block_k, c.rows, c.columns, c.stages
+    )
+    staged = (STAGED, STAGED_RESIDUAL) if problem.residuals else (STAGED,)
+    for pair in _clusters(choice, problem):
+        single, grid = make(MAX_CHOICE, DIRECT, *pair), MAX_CHOICE
+        yield single
+        if single.tiles(problem) > arch.processors:
+            grid = arch.processors // single.cluster * single.cluster
+            yield make(grid, DIRECT, *pair)
+        for epilogue in staged:
+            yield make(grid, epilogue, *pair)
+    tile = choice.block_m, choice.block_n
+    if tile == PINGPONG_TILE and choice.columns == 1 and choice.takes_turns(problem, arch):
+        for epilogue in staged:
+            yield make(arch.processors, epilogue, schedule=PINGPONG)
 
 
 def _clusters(choice: Blocking, problem: Problem) -> Iterator[tuple[int, int]]:

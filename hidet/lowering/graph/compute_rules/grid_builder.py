@@ -22,6 +22,7 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.creation import FillOp
 from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
+from hidet.dialects.graph.unary import CastOp
 from hidet.dialects.graph.window import Window
 from hidet.rewriting.builder import Index, KernelBuilder
 
@@ -70,15 +71,19 @@ class GridBuilder(KernelBuilder):
 
     def grid(self, shape: Sequence[int], element: Attribute, scalar_at: ScalarAt) -> SSAValue:
         """Build the tensor whose elements `scalar_at` computes."""
-        grid = GridOp(TensorType(element, shape))
-        _name(grid.indices, _GRID_NAMES)
-        with self.inside(grid.body.block):
-            self.insert(YieldOp(self.narrow(scalar_at(grid.indices), element)))
-        return self.insert(grid).result
+        return self._grid(TensorType(element, shape), scalar_at)
 
     def result_of(self, op: GraphOp, scalar_at: ScalarAt) -> SSAValue:
         """Build the grid of an operator's result."""
-        return self.grid(op.result_type.get_shape(), op.result_type.element_type, scalar_at)
+        return self._grid(op.result_type, scalar_at)
+
+    def _grid(self, kind: TensorType[Attribute], scalar_at: ScalarAt) -> SSAValue:
+        grid = GridOp(kind)
+        indices = grid.indices
+        _name(indices, _GRID_NAMES)
+        with self.inside(grid.body.block):
+            self.insert(YieldOp(self.narrow(scalar_at(indices), kind.element_type)))
+        return self.insert(grid).result
 
     def fill(self, op: GraphOp, value: Number) -> SSAValue:
         """Build the grid of a result whose elements all have a value."""
@@ -100,10 +105,18 @@ class GridBuilder(KernelBuilder):
         return self.insert(LoadOp(x, [self.index(index) for index in indices])).result
 
     def read(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load an element in its computation type; of a fill, return the constant."""
+        """Load an element in its computation type; of a fill, return the constant.
+
+        The result of a cast to the computation type is read before the cast.
+        """
         filled = fill_of(x)
         if filled is not None:
             return self.constant(python_number(filled.value), element_type(x))
+        cast = x.owner
+        if isinstance(cast, CastOp) and computation_type(element_type(cast.x)) == element_type(x):
+            value = self.read(cast.x, indices)
+            value.name_hint = x.name_hint
+            return value
         return self.widen(self.element(x, indices))
 
     def read_broadcast(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
@@ -132,7 +145,7 @@ class GridBuilder(KernelBuilder):
     def widen(self, scalar: SSAValue) -> SSAValue:
         """Convert an element to its computation type."""
         if scalar.type in (f16, bf16):
-            return self.insert(arith.ExtFOp(scalar, f32)).result
+            return self.insert(arith.ExtFOp.create(operands=[scalar], result_types=[f32])).result
         return scalar
 
     def narrow(self, scalar: SSAValue, element: Attribute) -> SSAValue:
