@@ -3,17 +3,15 @@
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
-from hidet.backend.cache import Store
 from hidet.context import make_context
 from hidet.driver.options import CompileOptions
-from hidet.driver.target import find_arch, find_toolchain
+from hidet.driver.target import Target
 from hidet.driver.tuning import make_tuner
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.tuning.tuner import Tuner
@@ -53,7 +51,5 @@ def fresh_tuner(space: int, *, cold: bool) -> Generator[tuple[Tuner, Arch]]:
     """Return a tuner that knows no winners, and the machine here."""
     with tempfile.TemporaryDirectory() as folder:
         options = CompileOptions.current({"search_space": space, "cache_dir": folder})
-        arch = find_arch(DEVICE, options)
-        toolchain = find_toolchain(DEVICE, options)
-        store = Store(Path(folder))
-        yield make_tuner(toolchain, arch, store, options, str(DEVICE), cold=cold), arch
+        target = Target.of(DEVICE, options)
+        yield make_tuner(target, cold=cold), target.arch

@@ -39,9 +39,8 @@ class Kind:
 
 @dataclass(frozen=True)
 class Option:
-    """One option."""
+    """One option; `HIDET_<name>` is its environment variable by default."""
 
-    name: str
     kind: Kind
     initial: object
     description: str
@@ -50,11 +49,6 @@ class Option:
     def default(self) -> object:
         """Return the default, which may depend on the machine."""
         return self.initial() if callable(self.initial) else self.initial
-
-    @property
-    def env(self) -> str:
-        """Its environment variable."""
-        return self.variable or f"HIDET_{self.name.upper()}"
 
 
 def _choice(*values: str | int) -> Kind:
@@ -124,99 +118,80 @@ def _default_cache_dir() -> Path:
 _POSITIVE = _integer(1, inf, "an integer from 1 up")
 
 OPTIONS: dict[str, Option] = {
-    option.name: option
-    for option in (
-        Option(
-            "target",
-            _choice("auto", "cpu", "cuda"),
-            "auto",
-            "where programs run; auto goes by the device of the tensors",
-        ),
-        Option(
-            "arch",
-            Kind("str", "auto, or an architecture such as sm_80 or sm_90a", _architecture),
-            "auto",
-            "the GPU architecture to compile for; auto is the one of the device",
-        ),
-        Option(
-            "cache_dir", _folder(), _default_cache_dir, "the folder of compiled kernels and graphs"
-        ),
-        Option(
-            "cache_size_limit",
-            _POSITIVE,
-            4 << 30,
-            "the size limit of the cache in bytes; the least recently used entries are evicted",
-        ),
-        Option(
-            "num_workers",
-            _POSITIVE,
-            lambda: len(os.sched_getaffinity(0)),
-            "the number of parallel compilers, and of processes that lower kernels",
-        ),
-        Option(
-            "compile_time_limit",
-            _POSITIVE,
-            600,
-            "the time limit of nvcc or g++ for a kernel in seconds",
-        ),
-        Option(
-            "search_space",
-            _choice(0, 1, 2),
-            0,
-            "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
-            "candidates, 2 by measuring 16 and the neighbors of the best; on the CPU 2, and 4",
-        ),
-        Option(
-            "verify_level",
-            _FLAG,
-            lambda: get_option("dump_dir") is not None,
-            "verify the legality of the program between stages; on if dump_dir is set",
-        ),
-        Option(
-            "checks",
-            _FLAG,
-            True,
-            "kernels of models check the indices of look-ups and, on the CPU, integer divisors",
-        ),
-        Option(
-            "overlap_launches",
-            _FLAG,
-            True,
-            "use programmatic dependent launch between kernels of models, from sm_90 on",
-        ),
-        Option(
-            "strict",
-            _FLAG,
-            False,
-            "compile kernels for the CPU that detect races, accesses out of bounds and reads of "
-            "uninitialized memory; slow",
-        ),
-        Option(
-            "strict_seed",
-            _integer(0, 1 << 64, "an integer from 0 up, of 64 bits"),
-            0,
-            "the seed of the order in which the threads of a strict kernel run",
-        ),
-        Option(
-            "dump_dir",
-            _folder(optional=True),
-            None,
-            "the folder of dumps: the program after every pass, the CUDA, the compiler's report",
-            "HIDET_DUMP",
-        ),
-        Option(
-            "full_traceback",
-            _FLAG,
-            False,
-            "show the frames of the compiler too in errors of scripts",
-        ),
-        Option(
-            "progress",
-            _choice("auto", "on", "off"),
-            "auto",
-            "progress bars; auto shows them on a terminal",
-        ),
-    )
+    "target": Option(
+        _choice("auto", "cpu", "cuda"),
+        "auto",
+        "where programs run; auto goes by the device of the tensors",
+    ),
+    "arch": Option(
+        Kind("str", "auto, or an architecture such as sm_80 or sm_90a", _architecture),
+        "auto",
+        "the GPU architecture to compile for; auto is the one of the device",
+    ),
+    "cache_dir": Option(_folder(), _default_cache_dir, "the folder of compiled kernels and graphs"),
+    "cache_size_limit": Option(
+        _POSITIVE,
+        4 << 30,
+        "the size limit of the cache in bytes; the least recently used entries are evicted",
+    ),
+    "num_workers": Option(
+        _POSITIVE,
+        lambda: len(os.sched_getaffinity(0)),
+        "the number of parallel compilers, and of processes that lower kernels",
+    ),
+    "compile_time_limit": Option(
+        _POSITIVE,
+        600,
+        "the time limit of nvcc or g++ for a kernel in seconds",
+    ),
+    "search_space": Option(
+        _choice(0, 1, 2),
+        0,
+        "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
+        "candidates, 2 by measuring 16 and the neighbors of the best; on the CPU 2, and 4",
+    ),
+    "verify_level": Option(
+        _FLAG,
+        lambda: get_option("dump_dir") is not None,
+        "verify the legality of the program between stages; on if dump_dir is set",
+    ),
+    "checks": Option(
+        _FLAG,
+        True,
+        "kernels of models check the indices of look-ups and, on the CPU, integer divisors",
+    ),
+    "overlap_launches": Option(
+        _FLAG,
+        True,
+        "use programmatic dependent launch between kernels of models, from sm_90 on",
+    ),
+    "strict": Option(
+        _FLAG,
+        False,
+        "compile kernels for the CPU that detect races, accesses out of bounds and reads of "
+        "uninitialized memory; slow",
+    ),
+    "strict_seed": Option(
+        _integer(0, 1 << 64, "an integer from 0 up, of 64 bits"),
+        0,
+        "the seed of the order in which the threads of a strict kernel run",
+    ),
+    "dump_dir": Option(
+        _folder(optional=True),
+        None,
+        "the folder of dumps: the program after every pass, the CUDA, the compiler's report",
+        "HIDET_DUMP",
+    ),
+    "full_traceback": Option(
+        _FLAG,
+        False,
+        "show the frames of the compiler too in errors of scripts",
+    ),
+    "progress": Option(
+        _choice("auto", "on", "off"),
+        "auto",
+        "progress bars; auto shows them on a terminal",
+    ),
 }
 
 # The values set outside of any `context`, which are shared by all threads.
@@ -231,38 +206,44 @@ def _lookup(name: str) -> Option:
     return OPTIONS[name]
 
 
-def _convert(option: Option, value: object, where: str | None = None) -> object:
+def _convert(name: str, value: object, where: str | None = None) -> object:
     """Convert a user's value, or raise `OptionError`."""
+    kind = _lookup(name).kind
     try:
-        return option.kind.convert(value)
+        return kind.convert(value)
     except ValueError as error:
         raise OptionError(
-            f"option '{option.name}' cannot be {value!r}",
+            f"option '{name}' cannot be {value!r}",
             where=where,
-            hint=f"it takes {option.kind.accepts}",
+            hint=f"it takes {kind.accepts}",
         ) from error
 
 
 def get_option(name: str) -> Any:
     """Return the value of an option."""
-    option = _lookup(name)
+    option, variable = _lookup(name), _variable(name)
     values = _scope.get()
     if name in values:
         return values[name]
-    if option.env in os.environ:
-        return _convert(option, os.environ[option.env], f"environment variable {option.env}")
+    if variable in os.environ:
+        return _convert(name, os.environ[variable], f"environment variable {variable}")
     return option.default()
+
+
+def _variable(name: str) -> str:
+    """Return the environment variable of an option."""
+    return OPTIONS[name].variable or f"HIDET_{name.upper()}"
 
 
 def set_option(name: str, value: object) -> None:
     """Set an option until the innermost `context` ends, or permanently outside of any."""
-    _scope.get()[name] = _convert(_lookup(name), value)
+    _scope.get()[name] = _convert(name, value)
 
 
 @contextmanager
 def context(**overrides: object) -> Generator[None]:
     """Restore all options at the end of a `with` block, which may begin with some `overrides`."""
-    values = {name: _convert(_lookup(name), value) for name, value in overrides.items()}
+    values = {name: _convert(name, value) for name, value in overrides.items()}
     token = _scope.set({**_scope.get(), **values})
     try:
         yield
@@ -273,17 +254,16 @@ def context(**overrides: object) -> Generator[None]:
 def describe() -> str:
     """Describe every option: its value, the origin of the value, and its meaning."""
     blocks: list[str] = []
-    for option in OPTIONS.values():
-        if option.name in _scope.get():
+    for name, option in OPTIONS.items():
+        source, variable = "default", _variable(name)
+        if name in _scope.get():
             source = "set"
-        elif option.env in os.environ:
-            source = f"from {option.env}"
-        else:
-            source = "default"
+        elif variable in os.environ:
+            source = f"from {variable}"
         blocks.append(
-            f"{option.name} = {get_option(option.name)}  ({source})\n"
+            f"{name} = {get_option(name)}  ({source})\n"
             f"    {option.description}\n"
-            f"    {option.kind.type}: {option.kind.accepts}; environment: {option.env}"
+            f"    {option.kind.type}: {option.kind.accepts}; environment: {variable}"
         )
     return "\n".join(blocks)
 

@@ -283,24 +283,17 @@ class Tensor(Traced):
     def __dlpack_device__(self) -> object:
         return self._data.__dlpack_device__()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         shape = tuple(map(printable, self.shape))
         head = f"Tensor(shape={shape}, dtype='{self.dtype.name}', device='{self.device}')"
         if self.is_symbolic():
             return head if self.trace is None else f"{head}\nfrom {self.trace}"
-        return f"{head}\n{_elements(self._data)}"
+        import numpy as np
 
-    __repr__ = __str__
-
-
-def _elements(data: _torch.Tensor) -> str:
-    """Return the elements formatted by numpy, with two decimals."""
-    import numpy as np
-
-    wide = data.detach().cpu()
-    if wide.dtype is _torch.bfloat16:
-        wide = wide.float()
-    return np.array2string(wide.numpy(), precision=2, suppress_small=True)
+        wide = self._data.detach().cpu()
+        if wide.dtype is _torch.bfloat16:
+            wide = wide.float()
+        return f"{head}\n{np.array2string(wide.numpy(), precision=2, suppress_small=True)}"
 
 
 def from_torch(torch_tensor: _torch.Tensor) -> Tensor:
@@ -395,15 +388,11 @@ def symbol(
     sizes = [symbol_var(size) if isinstance(size, str) else size for size in shape]
     if not all(type(size) is int or isinstance(size, _torch.SymInt) for size in sizes):
         raise HidetError(f"a symbol of shape {list(shape)}", hint="sizes are numbers or names")
-    kind, where = _dtype(dtype), _indexed(device)
+    kind, where = _dtype(dtype), _device(device)
+    if where.type == "cuda":  # tensors have the index of their device
+        where = _torch.empty(0, device=where).device
     with recording_mode(sizes):
         return Tensor(_torch.empty(sizes, dtype=kind, device=where))
-
-
-def _indexed(device: object) -> _torch.device:
-    """Return a device with its index, as tensors have it."""
-    found = _device(device)
-    return _torch.empty(0, device=found).device if found.type == "cuda" else found
 
 
 def _like(

@@ -24,7 +24,7 @@ from hidet.dialects.cuda.names import symbol_of
 from hidet.driver import CompileOptions, compilation, compile_graph, compiler
 from hidet.driver import programs as programs_module
 from hidet.driver.programs import ProgramCache, program_key
-from hidet.driver.target import find_arch, find_target
+from hidet.driver.target import Target, find_arch, find_target
 from hidet.errors import CompilerNotFoundError, LegalityError, OptionError, PassError
 from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.host.plan_memory import PlanMemoryPass
@@ -247,7 +247,7 @@ def test_files_cut_short_are_made_again(compile_text, pipeline, cache_dir, names
 
 def test_intact_entry_with_a_wrong_plan_is_a_miss(compile_text, pipeline, cache_dir):
     """The checksums are right, but the plan is none; such an entry is of another program."""
-    key = program_key(str(_parse(GRAPH)), Gxx(), Arch.parse("cpu"), CompileOptions.current())
+    key = _key()
     plan = json.dumps({"schema": SCHEMA, "plan": {}})
     Store(cache_dir).programs.put(key, {"plan.json": plan.encode()}, {})
     with pytest.warns(CacheWarning, match=r"cannot be used and is compiled again: object"):
@@ -271,7 +271,9 @@ def test_killed_between_kernels_and_program(compile_text, pipeline, monkeypatch)
 
 def _key(text=GRAPH, toolchain=None, arch_text="cpu", **options):
     settings = CompileOptions.current(options)
-    return program_key(str(_parse(text)), toolchain or Gxx(), Arch.parse(arch_text), settings)
+    arch = Arch.parse(arch_text)
+    target = Target(toolchain or Gxx(), arch, settings, settings.store(), arch_text)
+    return program_key(str(_parse(text)), target)
 
 
 def test_key_holds_all_that_decides(monkeypatch):

@@ -59,7 +59,8 @@ def test_named_functions(name):
 def test_environment(name, monkeypatch):
     """The environment beats the default; what is set beats the environment."""
     given, value, _ = EXAMPLES[name]
-    monkeypatch.setenv(option.OPTIONS[name].env, str(given))
+    variable = "HIDET_DUMP" if name == "dump_dir" else f"HIDET_{name.upper()}"
+    monkeypatch.setenv(variable, str(given))
     assert option.get_option(name) == value
     other = option.OPTIONS[name].default()
     with option.context(**{name: other}):

@@ -24,6 +24,7 @@ from hidet.context import make_context
 from hidet.dialects.locations import located_text
 from hidet.driver import CompileOptions, compilation, parallel
 from hidet.driver.compilation import compile_program
+from hidet.driver.target import Target
 from hidet.errors import CompilationError, HidetError, PassError
 from hidet.lowering.task.insert_barriers import InsertBarriersPass
 from hidet.runtime.times import CompileTimes
@@ -155,17 +156,9 @@ def compile_text(tmp_path):
         module = Parser(make_context(), text).parse_module()
         options = replace(CompileOptions.current({"num_workers": workers}), strict=False)
         store, report = Store(tmp_path / f"cache{workers}"), CompileTimes()
-        program = compile_program(
-            module,
-            str(module),
-            "0" * 64,
-            toolchain or CopyingToolchain(),
-            Arch.parse("sm_90a"),
-            store,
-            options,
-            report,
-            "cuda:0",
-        )
+        arch = Arch.parse("sm_90a")
+        target = Target(toolchain or CopyingToolchain(), arch, options, store, "cuda:0")
+        program = compile_program(module, str(module), "0" * 64, target, report)
         sources = {key: binary.decode() for key, binary in program.artifacts.items()}
         return program.plan, sources, report
 
@@ -345,11 +338,10 @@ from test_parallel_lowering import *
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 parallel.WORKER, parallel.MIN_WORKERS = "failing_kernel_worker", WORKERS
 text, folder = Path(sys.argv[1]).read_text(), Path(sys.argv[2])
-compile_program(
-    Parser(make_context(), text).parse_module(), text, "0" * 64, CopyingToolchain(),
-    Arch.parse("sm_90a"), Store(folder), CompileOptions.current({"num_workers": WORKERS}),
-    CompileTimes(), "cuda:0",
-)
+options = CompileOptions.current({"num_workers": WORKERS})
+target = Target(CopyingToolchain(), Arch.parse("sm_90a"), options, Store(folder), "cuda:0")
+module = Parser(make_context(), text).parse_module()
+compile_program(module, text, "0" * 64, target, CompileTimes())
 """
 
 

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hidet.absent import missing
@@ -23,24 +24,14 @@ from hidet.driver.options import CompileOptions
 
 if TYPE_CHECKING:
     from hidet.driver.compiler import compile_graph
-    from hidet.driver.script import CompiledModule
-    from hidet.frontends.script import IRModule
+    from hidet.driver.script import build_ir_module
 
 __all__ = ["CompileOptions", "build_ir_module", "compile_graph"]
 
 
-def build_ir_module(ir_module: IRModule) -> CompiledModule:
-    """Build the kernels of a script module, `m.ir_module()`; see `hidet.driver.script`."""
-    # Imports the compiler, which cached graphs do not need.
-    from hidet.driver.script import build_ir_module as build
-
-    return build(ir_module)
-
-
 def __getattr__(name: str) -> Any:
-    """Import modules that need torch lazily: the tuner's workers run without it."""
-    if name == "compile_graph":
-        from hidet.driver.compiler import compile_graph
-
-        return compile_graph
-    raise missing(__name__, name)
+    """Import functions lazily: the tuner's workers have no torch, cached graphs no compiler."""
+    homes = {"build_ir_module": "hidet.driver.script", "compile_graph": "hidet.driver.compiler"}
+    if name not in homes:
+        raise missing(__name__, name)
+    return getattr(import_module(homes[name]), name)

@@ -6,18 +6,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
-from hidet.arch.chips import Arch
 from hidet.backend.build import PROGRESS, KernelBuilds
-from hidet.backend.cache import Store
 from hidet.backend.printer import print_kernel
-from hidet.backend.toolchains import Toolchain
 from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.driver.extract import extract_plan
-from hidet.driver.options import CompileOptions
 from hidet.driver.parallel import kernel_workers, lower_kernels
 from hidet.driver.passes import Dump, Lowering
 from hidet.driver.programs import Program
+from hidet.driver.target import Target
 from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
 from hidet.lowering.pipelines import passes_of
@@ -25,24 +22,17 @@ from hidet.runtime.times import CompileTimes
 
 
 def compile_program(
-    module: ModuleOp,
-    text: str,
-    key: str,
-    toolchain: Toolchain,
-    arch: Arch,
-    store: Store,
-    options: CompileOptions,
-    report: CompileTimes,
-    device: str,
+    module: ModuleOp, text: str, key: str, target: Target, report: CompileTimes
 ) -> Program:
     """Lower a program in place, print and build its kernels, and read its plan.
 
-    `text` is the same program, `key` names its folder in `dump_dir`, and the tuner measures on
-    `device`. For errors see `hidet.driver.compile_graph`.
+    `text` is the same program, `key` names its folder in `dump_dir`. For errors see
+    `hidet.driver.compile_graph`.
     """
+    options, toolchain, store = target.options, target.toolchain, target.store
     dump = Dump(options.dump_dir, key)
-    settings = options.for_passes(str(arch))
-    tuner = make_tuner(toolchain, arch, store, options, device)
+    settings = options.for_passes(str(target.arch))
+    tuner = make_tuner(target)
     lowering = Lowering(
         module,
         dump,
@@ -72,7 +62,7 @@ def compile_program(
                 (lowering.have_run if is_lowered else lowering.run)(of_kernels)
                 lowering.run(passes_of("host-pipeline", settings))
             if not is_lowered:
-                build_printed(module, arch, toolchain, builds, report, dump)
+                build_printed(module, target, builds, report, dump)
             with report.stage("plan"):
                 plan = extract_plan(module, target=toolchain.target)
         with report.stage("build"):
@@ -84,27 +74,21 @@ def compile_program(
 
 
 def build_printed(
-    module: ModuleOp,
-    arch: Arch,
-    toolchain: Toolchain,
-    builds: KernelBuilds,
-    report: CompileTimes,
-    dump: Dump,
+    module: ModuleOp, target: Target, builds: KernelBuilds, report: CompileTimes, dump: Dump
 ) -> None:
     """Print the kernels of a lowered program, and replace their bodies by binaries."""
     kernels = kernels_of(module)
     with report.stage("print"):
         for kernel in kernels:
-            check_architecture(kernel, arch)
+            check_architecture(kernel, target.arch)
         sources = print_sources(module)
         dump.kernels(sources)
     with report.stage("build"):
         for kernel in kernels:
             symbol = kernel.sym_name.data
             if symbol in sources:
-                kernel.replace_body(
-                    builds.submit(symbol, sources[symbol], toolchain.symbol(symbol))
-                )
+                name = target.toolchain.symbol(symbol)
+                kernel.replace_body(builds.submit(symbol, sources[symbol], name))
 
 
 def print_sources(module: ModuleOp) -> dict[str, str]:

@@ -15,7 +15,7 @@ from hidet.backend.toolchains import Gxx
 from hidet.backend.toolchains.gxx import cpu_description
 from hidet.driver.options import CompileOptions
 from hidet.driver.programs import ProgramCache, program_key
-from hidet.driver.target import find_arch, find_target, find_toolchain
+from hidet.driver.target import Target, find_target, find_toolchain
 from hidet.errors import CacheError, CompilationError, CompilerNotFoundError
 from hidet.limits import resource_errors
 from hidet.runtime.compiled_graph import CompiledGraph
@@ -53,23 +53,18 @@ def compile_graph(
     settings = CompileOptions.current(options)
     report = CompileTimes()
     with report.stage("look up"):
-        toolchain = find_toolchain(device, settings)
-        text = str(module)
-        arch = find_arch(device, settings)
-        store = settings.store()
+        target, text = Target.of(device, settings), str(module)
         # Winners that are only looked up may have changed, so their state is part of the key.
-        winners = Winners(store).state() if settings.search_space == 0 else ""
-        key = program_key(text, toolchain, arch, settings, winners)
-        programs = ProgramCache(store, toolchain)
+        winners = Winners(target.store).state() if settings.search_space == 0 else ""
+        key = program_key(text, target, winners)
+        programs = ProgramCache(target.store, target.toolchain)
         # A dump needs the passes to run.
         program = programs.load(key) if settings.dump_dir is None else None
     report.cached = program is not None
     if program is None:
         with report.stage("import"):  # the compiler, which a warm start does not need
             from hidet.driver.compilation import compile_program
-        program = compile_program(
-            module, text, key, toolchain, arch, store, settings, report, str(device)
-        )
+        program = compile_program(module, text, key, target, report)
         with report.stage("store"):
             programs.save(key, program.plan)
     with report.stage("load"):
@@ -80,7 +75,7 @@ def compile_graph(
             report,
             text=text,
             use_cuda_graph=settings.use_cuda_graph,
-            native=None if toolchain.target == "cpu" else native_library(store),
+            native=None if target.arch.is_cpu else native_library(target.store),
         )
 
 

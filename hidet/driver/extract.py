@@ -40,7 +40,7 @@ def extract_plan(module: ModuleOp, *, target: str) -> Plan:
             kernel has no binary.
         UnsupportedDtypeError: torch does not have the element type of an input or output.
     """
-    return _Extraction(module).run(target)
+    return _Extraction(module).plan(target)
 
 
 class _Extraction:
@@ -52,7 +52,7 @@ class _Extraction:
         self.numbers: dict[str, int] = {}
         self.constants: dict[str, TensorSpec] = {}
 
-    def run(self, target: str) -> Plan:
+    def plan(self, target: str) -> Plan:
         """Return the plan."""
         forward = self._function(FORWARD)
         if forward is None:
@@ -61,9 +61,10 @@ class _Extraction:
         output_count = _attribute(forward, OUTPUT_COUNT)
         specs = [tensor_spec(argument.type) for argument in forward.body.block.args]
         input_count = len(specs) - output_count
-        hosts = [_Host(function) for function in (prepare, forward) if function is not None]
+        hosts = [_Host(forward, input_count)]
+        if prepare is not None:
+            hosts.insert(0, _Host(prepare, 0))
         for host in hosts:
-            host.bind(input_count if host.function is forward else 0)
             self._collect_constants(host)
         launches = {host.function: self._launches(host) for host in hosts}
         return Plan(
@@ -153,21 +154,14 @@ class _Extraction:
 class _Host:
     """A host function, with the argument of a plan for each of its memrefs."""
 
-    def __init__(self, function: FuncOp) -> None:
+    def __init__(self, function: FuncOp, input_count: int) -> None:
         self.function = function
-        self.arguments: dict[SSAValue, Argument] = {}
-
-    def bind(self, input_count: int) -> None:
-        """Number the inputs and the outputs, and read the buffers."""
-        for number, value in enumerate(self.function.body.block.args):
-            self.arguments[value] = (
-                Argument("input", number)
-                if number < input_count
-                else Argument("output", number - input_count)
-            )
-        for op in self.function.body.block.ops:
-            if isinstance(op, BufferOp):
-                self.arguments[op.result] = _buffer(op)
+        block = function.body.block
+        self.arguments: dict[SSAValue, Argument] = {
+            **{v: Argument("input", n) for n, v in enumerate(block.args[:input_count])},
+            **{v: Argument("output", n) for n, v in enumerate(block.args[input_count:])},
+            **{op.result: _buffer(op) for op in block.ops if isinstance(op, BufferOp)},
+        }
 
     def passed(self, value: SSAValue) -> Argument | Scalar | TensorMap:
         """Return the argument of a plan for an operand of a launch."""

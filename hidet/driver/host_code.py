@@ -24,11 +24,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue, Use
 
 from hidet.dialects.cuda import AssertOp, KernelOp, LaunchOp, PrintfOp, ViewOp
 from hidet.dialects.cuda.arithmetic import FloorModOp
-from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.cuda.views import is_compared_with_null
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import bytes_of, memref_type
 from hidet.errors import HidetError, UnsupportedOperatorError
 from hidet.frontends.script.formats import UNSIGNED, Conversion, parse
 
@@ -48,12 +47,19 @@ def compile_host(function: func.FuncOp) -> Callable[[Mapping[str, Launch]], Call
     Raises:
         UnsupportedOperatorError: an operation is not supported on the host.
     """
-    text = host_text(function)
-    code = compile(text, f"<host function {function.sym_name.data}>", "exec")
+    block = function.body.block
+    writer = _Writer()
+    writer.lines.append(f"def run({writer.names(block.args)}):\n  try:")
+    writer.block(block)
+    writer.lines.append(
+        "  except ZeroDivisionError as error:\n"
+        "    raise HidetError('a host function divides by zero') from error"
+    )
+    code = compile("\n".join(writer.lines), f"<host function {function.sym_name.data}>", "exec")
 
     def bind(launches: Mapping[str, Launch]) -> Callable[..., Any]:
         called = {f"launch_{symbol_of(name)}": launch for name, launch in launches.items()}
-        names: dict[str, Any] = {**globals(), **called}
+        names: dict[str, Any] = {**globals(), **called, "HidetError": HidetError}
         exec(code, names)
         return names["run"]
 
@@ -105,21 +111,6 @@ def optional_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) -
         and all(map(is_optional, argument.uses))
         for argument in function.body.block.args
     ]
-
-
-def host_text(function: func.FuncOp) -> str:
-    """Return a host function as the text of a Python function, `run`."""
-    writer = _Writer()
-    arguments = ", ".join(writer.name(argument) for argument in function.body.block.args)
-    writer.lines.append(f"def run({arguments}):\n  try:")
-    writer.block(function.body.block)
-    writer.lines.append(
-        f"  except ZeroDivisionError as error:\n    raise {_DIVISION_BY_ZERO} from error"
-    )
-    return "\n".join(writer.lines) + "\n"
-
-
-_DIVISION_BY_ZERO = "HidetError('a host function divides by zero')"
 
 
 class _Writer:
@@ -185,25 +176,26 @@ class _Writer:
             case LaunchOp():
                 operands = self.names([*op.extents, *op.arguments])
                 self.line(f"launch_{symbol_of(op.kernel.string_value())}({operands})")
-            case memref.AllocaOp():
+            case memref.AllocaOp():  # a variable: the host has no other memory
                 self.line(f"{self.name(op.memref)} = 0")
             case memref.StoreOp():
-                self.line(f"{self.name(_variable(op, op.memref))} = {self.name(op.value)}")
+                self.line(f"{self.name(op.memref)} = {self.name(op.value)}")
             case memref.LoadOp():
-                self.line(f"{self.name(op.res)} = {self.name(_variable(op, op.memref))}")
+                self.line(f"{self.name(op.res)} = {self.name(op.memref)}")
             case ViewOp():
                 self._view(op)
             case PrintfOp():
                 self._printf(op)
             case AssertOp():
-                self.line(f"check({self.name(op.condition)}, {op.message.data!r})")
+                what = f"the assertion does not hold: {op.message.data}"
+                self.line(f"if not {self.name(op.condition)}: raise HidetError({what!r})")
             case _:
                 self.line(f"{self.name(op.results[0])} = {self._computed(op)}")
 
     def _view(self, op: ViewOp) -> None:
         """Write an address: that of the source plus the byte offset of the element."""
         kind = memref_type(op.source)
-        stride, terms = element_bytes(kind), [self.name(op.source)]
+        stride, terms = bytes_of(kind.element_type), [self.name(op.source)]
         for index, extent in reversed(list(zip(op.indices, kind.get_shape(), strict=True))):
             terms.append(f"{self.name(index)} * {stride}")
             stride *= extent
@@ -243,28 +235,17 @@ class _Writer:
         return f"wrap({text}, {width})" if is_cut else text
 
 
-def _variable(op: Operation, memory: SSAValue) -> SSAValue:
-    """Return the variable that an operation accesses; the host has no other memrefs."""
-    if not is_variable(memory):
-        raise UnsupportedOperatorError(f"{op.name} of a tensor in a function of the host")
-    return memory
-
-
 def _bits(kind: Attribute) -> int:
     return kind.bitwidth if isinstance(kind, FixedBitwidthType) else _INDEX_BITS
 
 
 def _constant(op: arith.ConstantOp) -> str:
     """Return a literal."""
-    match op.value:
-        case IntegerAttr() as number if op.result.type == i1:
-            return str(number.value.data != 0)
-        case IntegerAttr() as number:
-            return str(number.value.data)
-        case FloatAttr() as number:
-            return f"float('{number.value.data!r}')"
-        case _:
-            raise UnsupportedOperatorError(f"a constant {op.value} on the host")
+    assert isinstance(op.value, FloatAttr | IntegerAttr), "scripts have no other constants"
+    number = op.value.value.data
+    if isinstance(number, float):
+        return f"float('{number!r}')"
+    return str(number != 0 if op.result.type == i1 else number)
 
 
 def _comparison(op: arith.CmpiOp | arith.CmpfOp, names: Sequence[str]) -> str:
@@ -272,24 +253,15 @@ def _comparison(op: arith.CmpiOp | arith.CmpfOp, names: Sequence[str]) -> str:
     left, right = names
     if isinstance(op, arith.CmpfOp):
         predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
-        return f"{left} {_SYMBOLS[predicate[1:]]} {right}"
-    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-    if predicate in _SYMBOLS:
-        return f"{left} {_SYMBOLS[predicate]} {right}"
-    if predicate[0] == "u":
-        mask = (1 << _bits(op.lhs.type)) - 1
-        left, right = f"({left} & {mask})", f"({right} & {mask})"
-    return f"{left} {_SYMBOLS[predicate[1:]]} {right}"
+    else:
+        predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+        if predicate[0] == "u":
+            mask = (1 << _bits(op.lhs.type)) - 1
+            left, right = f"({left} & {mask})", f"({right} & {mask})"
+    return f"{left} {_SYMBOLS[predicate[-2:]]} {right}"
 
 
 _SYMBOLS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-
-def element_bytes(kind: MemRefType) -> int:
-    """Return the size of an element in bytes."""
-    element = kind.get_element_type()
-    assert isinstance(element, FixedBitwidthType)
-    return max(element.bitwidth // 8, 1)
 
 
 def write(text: str) -> None:
@@ -302,12 +274,6 @@ def wrap(value: int, bits: int) -> int:
     """Return an integer wrapped to a signed type of some bits."""
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
-
-
-def check(condition: bool, message: str) -> None:
-    """Raise a `HidetError` unless an assertion holds."""
-    if not condition:
-        raise HidetError(f"the assertion does not hold: {message}")
 
 
 def divide(a: int, b: int) -> int:

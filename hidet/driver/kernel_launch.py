@@ -118,7 +118,12 @@ class Launcher:
         for position, extent in zip(self._open, extents, strict=True):
             shape[position] = int(extent)
             if not 0 <= shape[position] <= self._largest[position]:
-                raise self._invalid(shape, position)
+                what, part = ("grid", slice(3)) if position < 3 else ("block", slice(3, 6))
+                raise HidetError(
+                    f"the {what} of kernel '{self._name}' would be {tuple(shape[part])}",
+                    where=self._where,
+                    hint=f"its extents are 0 to {', '.join(map(str, self._largest[part]))}",
+                )
         x, y, z, block_x, block_y, block_z = shape
         threads = block_x * block_y * block_z
         if not 1 <= threads <= MAX_THREADS_PER_BLOCK:
@@ -128,16 +133,6 @@ class Launcher:
                 hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}",
             )
         return (x, y, z), (block_x, block_y, block_z)
-
-    def _invalid(self, shape: list[int], position: int) -> HidetError:
-        """Return the error for an invalid extent of grid and block."""
-        part = slice(0, 3) if position < 3 else slice(3, 6)
-        return HidetError(
-            f"the {'grid' if position < 3 else 'block'} of kernel '{self._name}' would be "
-            f"{tuple(shape[part])}",
-            where=self._where,
-            hint=f"its extents are 0 to {', '.join(map(str, self._largest[part]))}",
-        )
 
 
 def _packer(kind: Attribute) -> Callable[[Any], bytes]:

@@ -6,7 +6,7 @@
 import gc
 from time import perf_counter
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
 from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
@@ -90,23 +90,17 @@ def lower_candidate(request: Message) -> Message:
             op.config = config
     arch = Arch.parse(request["arch"])
     run_pipeline(module, CONTEXT, PassOptions(str(arch)), pipeline="kernels-pipeline")
-    _rename(module, request["number"])
-    kernels = kernels_of(module)
+    kernels, suffix = kernels_of(module), f"_{request['number']}"
+    for op in module.walk():
+        if isinstance(op, LaunchOp):
+            op.kernel = SymbolRefAttr(op.kernel.string_value() + suffix)
     for kernel in kernels:
+        kernel.sym_name = StringAttr(kernel.sym_name.data + suffix)
         check_architecture(kernel, arch)
     source = print_kernels(kernels)
     for kernel in kernels:
         kernel.replace_body("")
     return {"source": source, "plan": extract_plan(module, target=arch.name).to_json()}
-
-
-def _rename(module: ModuleOp, number: int) -> None:
-    """Make the names of kernels unique among candidates."""
-    for op in module.walk():
-        if isinstance(op, LaunchOp):
-            op.kernel = SymbolRefAttr(f"{op.kernel.string_value()}_{number}")
-    for kernel in kernels_of(module):
-        kernel.sym_name = StringAttr(f"{kernel.sym_name.data}_{number}")
 
 
 COLLECTED = 1_000_000

@@ -1,7 +1,6 @@
 """Lowers the kernels of a program in worker processes, on all cores."""
 
 import warnings
-from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict
 
@@ -75,19 +74,25 @@ def lower_kernels(
     context = make_context()
     headers: dict[KernelOp, KernelOp] = {}
     try:
-        with (
-            report.stage(LOWER_KERNELS),
-            closing(_lower_each(kernels, workers, options)) as replies,
-        ):
-            for kernel, reply in replies:
-                header = Parser(context, reply["header"]).parse_op()
-                assert isinstance(header, KernelOp)
-                if reply["source"] is not None:
-                    symbol = header.sym_name.data
-                    key = builds.submit(symbol, reply["source"], toolchain.symbol(symbol))
-                    header.attributes[BINARY] = StringAttr(key)
-                headers[kernel] = header
-                report.add_kernel(reply["times"])
+        with report.stage(LOWER_KERNELS):
+            # Large kernels come first: they take longest, also to compile.
+            texts = [(located_text(kernel), kernel) for kernel in kernels]
+            texts.sort(key=lambda entry: len(entry[0]), reverse=True)
+            requests: list[Message] = [
+                {"kernel": text, "options": asdict(options)} for text, _ in texts
+            ]
+            with closing(workers.ask_each(requests)) as replies:
+                for number, reply in replies:
+                    if isinstance(reply, WorkerError):
+                        raise reply
+                    header = Parser(context, reply["header"]).parse_op()
+                    assert isinstance(header, KernelOp)
+                    if reply["source"] is not None:
+                        symbol = header.sym_name.data
+                        key = builds.submit(symbol, reply["source"], toolchain.symbol(symbol))
+                        header.attributes[BINARY] = StringAttr(key)
+                    headers[texts[number][1]] = header
+                    report.add_kernel(reply["times"])
     except WorkerError as error:
         report.kernel_steps = []
         if isinstance(error, WorkerCrash):
@@ -101,22 +106,3 @@ def lower_kernels(
         module.body.block.insert_op_before(header, kernel)
         kernel.detach()
     return True
-
-
-def _lower_each(
-    kernels: Sequence[KernelOp], workers: WorkerPool, options: PassOptions
-) -> Generator[tuple[KernelOp, Message]]:
-    """Yield each kernel and the reply of the worker that lowered it, as they arrive.
-
-    Raises:
-        WorkerError: a pass failed, or a worker.
-    """
-    # Large kernels come first: they take longest, also to compile.
-    texts = [(located_text(kernel), kernel) for kernel in kernels]
-    texts.sort(key=lambda entry: len(entry[0]), reverse=True)
-    requests: list[Message] = [{"kernel": text, "options": asdict(options)} for text, _ in texts]
-    with closing(workers.ask_each(requests)) as replies:
-        for number, reply in replies:
-            if isinstance(reply, WorkerError):
-                raise reply
-            yield texts[number][1], reply

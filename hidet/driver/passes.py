@@ -14,6 +14,7 @@ any of these programs.
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -75,6 +76,7 @@ class Dump:
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
+@dataclass(eq=False)
 class Lowering:
     """Lowers a program in place, by passes in order.
 
@@ -83,23 +85,17 @@ class Lowering:
     all passes.
     """
 
-    def __init__(
-        self,
-        module: ModuleOp,
-        dump: Dump,
-        report: CompileTimes,
-        *,
-        again: Callable[[], ModuleOp],
-        verify: bool,
-    ) -> None:
-        self._module = module
-        self._dump = dump
-        self._report = report
-        self._again = again
-        self._verify = verify
+    module: ModuleOp
+    dump: Dump
+    report: CompileTimes
+    _: KW_ONLY
+    again: Callable[[], ModuleOp]
+    verify: bool
+
+    def __post_init__(self) -> None:
         self._context = make_context()
         self._done: list[ModulePass] = []
-        dump.program(dump.first, module)
+        self.dump.program(self.dump.first, self.module)
 
     def run(self, passes: Iterable[ModulePass]) -> None:
         """Run passes, after those of earlier calls.
@@ -113,26 +109,23 @@ class Lowering:
                 start = perf_counter()
                 try:
                     with blame(each):
-                        each.apply(self._context, self._module)
-                        if self._verify:
-                            self._module.verify()
+                        each.apply(self._context, self.module)
+                        if self.verify:
+                            self.module.verify()
                 except HidetError as error:
-                    self._add_reproducer(error, each)
+                    # The pass may have left the program partially rewritten: start again.
+                    replayed = self.again()
+                    for earlier in self._done:
+                        earlier.apply(self._context, replayed)
+                    path = self.dump.failure(each.name, module_text(replayed))
+                    command = f"hidet-opt {path} -p '{each.pipeline_pass_spec()}'"
+                    hints = filter(None, (error.hint, f"to repeat it: {command}"))
+                    error.hint = "\n        ".join(hints)
                     raise
-                self._report.passes.append((each.name, perf_counter() - start))
+                self.report.passes.append((each.name, perf_counter() - start))
                 self._done.append(each)
-                self._dump.program(each.name, self._module)
+                self.dump.program(each.name, self.module)
 
     def have_run(self, passes: Iterable[ModulePass]) -> None:
         """Record passes that have run elsewhere, for reproducers of later failures."""
         self._done += passes
-
-    def _add_reproducer(self, error: HidetError, failed: ModulePass) -> None:
-        """Write the program before a failed pass, and add the command to the hint."""
-        # The pass may have left the program partially rewritten, so the passes before it run again.
-        replayed = self._again()
-        for earlier in self._done:
-            earlier.apply(self._context, replayed)
-        path = self._dump.failure(failed.name, module_text(replayed))
-        command = f"hidet-opt {path} -p '{failed.pipeline_pass_spec()}'"
-        error.hint = "\n        ".join(filter(None, (error.hint, f"to repeat it: {command}")))

@@ -12,11 +12,10 @@ from functools import cache
 from importlib.metadata import version
 
 import hidet
-from hidet.arch.chips import Arch
 from hidet.backend.build import find_binary
 from hidet.backend.cache import ArtifactCache, CacheWarning, Store
 from hidet.backend.toolchains import Toolchain
-from hidet.driver.options import CompileOptions
+from hidet.driver.target import Target
 from hidet.errors import CacheError
 from hidet.runtime.plan import Plan
 
@@ -57,9 +56,7 @@ class Program:
     artifacts: dict[str, bytes]
 
 
-def program_key(
-    text: str, toolchain: Toolchain, arch: Arch, options: CompileOptions, winners: str = ""
-) -> str:
+def program_key(text: str, target: Target, winners: str = "") -> str:
     """Return the key of a program in the cache.
 
     It covers everything that determines the result: the program, the target with the compiler and
@@ -67,9 +64,9 @@ def program_key(
     of the tuner's `winners` if they are looked up. Flags of torch that change the program, such as
     those of TF32, are in its text.
     """
-    told = replace(options.for_passes(str(arch)), verify=False)
-    of_passes = f"{told} {options.search_space}"
-    parts = (text, toolchain.fingerprint(), source_fingerprint(), of_passes, winners)
+    told = replace(target.options.for_passes(str(target.arch)), verify=False)
+    of_passes = f"{told} {target.options.search_space}"
+    parts = (text, target.toolchain.fingerprint(), source_fingerprint(), of_passes, winners)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}\0{part}".encode())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import torch
@@ -34,7 +34,7 @@ from hidet.driver.host_code import (
 from hidet.driver.kernel_launch import Launcher, load_kernel, name_line
 from hidet.driver.options import CompileOptions
 from hidet.driver.passes import Dump, Lowering
-from hidet.driver.script_arguments import Arguments, number_of, sizes_of
+from hidet.driver.script_arguments import Arguments, number_of
 from hidet.driver.target import find_toolchain
 from hidet.errors import CompilationError, HidetError
 from hidet.foreign import plain
@@ -49,10 +49,6 @@ from hidet.runtime.kernels import accessible
 from hidet.runtime.times import CompileTimes
 from hidet.tracebacks import public
 from hidet.utils.benchmark import benchmark_func
-
-if TYPE_CHECKING:
-    from hidet.driver.script import CompiledFunction
-
 
 Level = Literal["task", "cuda", "final"]
 """The stages of a script: as traced, per thread, and as printed."""
@@ -127,27 +123,22 @@ class CompiledModule:
 
     @public
     def __getitem__(self, name: str) -> CompiledFunction:
-        found = self._find(name)
+        is_only = name == LAUNCH and len(self.functions) == 1  # which is called `launch` too
+        found = next(iter(self.functions.values())) if is_only else self.functions.get(name)
         if found is None:
-            names = ", ".join(self.functions)
             raise HidetError(
-                f"the module has no function '{name}', but {names}",
+                f"the module has no function '{name}', but {', '.join(self.functions)}",
                 hint="call one by its name, module['name'](...), or write a function 'launch'",
             )
         return found
 
     def __getattr__(self, name: str) -> CompiledFunction:
-        found = self._find(name) if "functions" in self.__dict__ else None
-        if found is None:
-            names = ", ".join(self.__dict__.get("functions", {}))
-            raise AttributeError(f"the module has no function '{name}', but {names}")
-        return found
-
-    def _find(self, name: str) -> CompiledFunction | None:
-        """Return a function by name; the only one is called `launch` too."""
-        if name == LAUNCH and len(self.functions) == 1:
-            return next(iter(self.functions.values()))
-        return self.functions.get(name)
+        if "functions" not in self.__dict__:  # it is being made
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except HidetError as error:
+            raise AttributeError(error.what) from error
 
     def source(self, color: bool = False) -> str:
         """Return the kernels as CUDA C++; `color` is ignored."""
@@ -186,19 +177,18 @@ class CompiledFunction:
 
     def __init__(self, function: HostFunction, op: FuncOp, kernels: LoadedKernels) -> None:
         self.name: str = function.name
-        self._key = key_of(self)
+        self._key = f"{self.name} {next(_NUMBERS)}"
+        FUNCTIONS[self._key] = self
         self._op = op
         self._kernels = kernels
         self._launched = launched_kernels(op)
         what = "kernel" if function.name in kernels.ops else "function"
-        written = written_arguments(op, kernels.ops)
-        may_alias = all(MAY_ALIAS in kernels.ops[name].attributes for name in self._launched)
         self.arguments = Arguments(
             f"{what} '{self.name}'",
             function.parameters,
-            written,
-            optional=optional_arguments(op, kernels.ops),
-            may_alias=may_alias,
+            written_arguments(op, kernels.ops),
+            optional_arguments(op, kernels.ops),
+            all(MAY_ALIAS in kernels.ops[name].attributes for name in self._launched),
         )
         self._on_cpu = any(ON_CPU in kernels.ops[name].attributes for name in self._launched)
         self._result = function.result
@@ -264,7 +254,8 @@ class CompiledFunction:
             run = self._bound[device] = self._bind(self._kernels.load(self._launched, device))
         with self.arguments.values(arguments) as values:
             if self._is_strict:
-                with accessible(zip(values, sizes_of(arguments), strict=True)):
+                sizes = [a.nbytes if isinstance(a, torch.Tensor) else 0 for a in arguments]
+                with accessible(zip(values, sizes, strict=True)):
                     returned = run(*values)
             else:
                 returned = run(*values)
@@ -361,17 +352,7 @@ def is_strict(op: KernelOp) -> bool:
     return INSTRUMENTED in op.attributes
 
 
-_FUNCTIONS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
+FUNCTIONS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()
+"""The functions by their keys, strings that dynamo can guard."""
+
 _NUMBERS = count()
-
-
-def key_of(function: CompiledFunction) -> str:
-    """Return a new key of a function."""
-    key = f"{function.name} {next(_NUMBERS)}"
-    _FUNCTIONS[key] = function
-    return key
-
-
-def function_of(key: str) -> CompiledFunction:
-    """Return the function with a key."""
-    return _FUNCTIONS[key]

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -86,40 +87,34 @@ class TensorMaps:
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
+@dataclass(eq=False)
 class Arguments:
     """The parameters of a function, which check its arguments.
 
-    Args:
+    Attributes:
         name: the name in messages: "kernel 'f'".
         parameters: its parameters.
         written: for each whether the function may write its memory.
-        optional: for each whether it may be None; by default none may.
+        optional: for each whether it may be None.
         may_alias: whether written tensors may overlap others.
     """
 
-    def __init__(
-        self,
-        name: str,
-        parameters: Sequence[Parameter],
-        written: Sequence[bool],
-        *,
-        optional: Sequence[bool] = (),
-        may_alias: bool = False,
-    ) -> None:
-        self._name = name
-        self._optional = optional or [False] * len(parameters)
-        self._may_alias = may_alias
-        self.parameters = tuple(parameters)
-        self.written = tuple(written)
+    name: str
+    parameters: Sequence[Parameter]
+    written: Sequence[bool]
+    optional: Sequence[bool]
+    may_alias: bool
+
+    def __post_init__(self) -> None:
         self._maps = {
             parameter.name: TensorMaps(self._name_of(parameter), parameter.type)
-            for parameter in parameters
+            for parameter in self.parameters
             if isinstance(parameter.type, TensorMapType)
         }
 
     def _name_of(self, parameter: Parameter) -> str:
         """Return the name of an argument in messages."""
-        return f"argument '{parameter.name}' of {self._name}"
+        return f"argument '{parameter.name}' of {self.name}"
 
     def check(self, arguments: Sequence[object], *, on_cpu: bool) -> torch.device:
         """Check the arguments of a call; return their device.
@@ -132,7 +127,7 @@ class Arguments:
             UnsupportedDtypeError: one has another data type.
         """
         device = self.check_types(arguments)
-        if not self._may_alias:
+        if not self.may_alias:
             self._check_overlap(arguments)
         if device is not None:
             return device
@@ -151,7 +146,7 @@ class Arguments:
         if len(arguments) != len(self.parameters):
             takes = ", ".join(map(str, self.parameters))
             raise HidetError(
-                f"{self._name} got {len(arguments)} arguments, and takes "
+                f"{self.name} got {len(arguments)} arguments, and takes "
                 f"{len(self.parameters)}: {takes}"
             )
         device: torch.device | None = None
@@ -159,7 +154,7 @@ class Arguments:
             if isinstance(parameter.type, ScalarType):
                 self._check_number(parameter, parameter.type, value)
                 continue
-            if value is None and self._optional[number]:
+            if value is None and self.optional[number]:
                 continue
             if isinstance(parameter.type, PointerType) and type(value) is int:
                 if not 0 <= value < 1 << 64 or value % POINTER_ALIGNMENT:
@@ -171,7 +166,7 @@ class Arguments:
             tensor = self._check_tensor(parameter, value)
             if device is not None and tensor.device != device:
                 raise DeviceMismatchError(
-                    f"argument '{parameter.name}' of {self._name} is on {tensor.device}, "
+                    f"argument '{parameter.name}' of {self.name} is on {tensor.device}, "
                     f"an earlier one on {device}",
                     hint="move all tensors of one call to one device",
                 )
@@ -218,11 +213,11 @@ class Arguments:
         ):
             if isinstance(value, _SYMBOLS):  # checked when the graph runs
                 return
-            what = self._name_of(parameter)
-            raise HidetError(f"{what} is {value!r}, not a number of type {kind}")
+            raise HidetError(
+                f"{self._name_of(parameter)} is {value!r}, not a number of type {kind}"
+            )
         if not kind.is_float and not kind.limits[0] <= value <= kind.limits[1]:
-            what = self._name_of(parameter)
-            raise HidetError(f"{what} is {value}, which does not fit {kind}")
+            raise HidetError(f"{self._name_of(parameter)} is {value}, which does not fit {kind}")
 
     def _check_overlap(self, arguments: Sequence[object]) -> None:
         """Check that written tensors overlap no others, which kernels assume."""
@@ -236,7 +231,7 @@ class Arguments:
             if start < stop and (self.written[one] or self.written[other]):
                 names = [f"'{self.parameters[number].name}'" for number in sorted((one, other))]
                 raise HidetError(
-                    f"arguments {' and '.join(names)} of {self._name} share memory, and "
+                    f"arguments {' and '.join(names)} of {self.name} share memory, and "
                     "it is written",
                     hint="pass tensors of their own, such as x.clone(), or set "
                     "attrs.cuda.may_alias = True in the kernel",
@@ -306,11 +301,3 @@ def number_of(kind: ScalarType, value: int | float) -> int | float:
     if kind.kind == "bool":
         return bool(value)
     return int(value) & kind.limits[1] if kind.kind == "unsigned" else int(value)
-
-
-def sizes_of(arguments: Sequence[object]) -> list[int]:
-    """Return the size of each tensor argument in bytes, 0 for numbers."""
-    return [
-        value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0
-        for value in arguments
-    ]

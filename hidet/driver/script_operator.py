@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
@@ -22,14 +22,11 @@ from torch.fx.node import has_side_effect
 from torch.library import Library
 
 from hidet.dialects.cuda.names import is_identifier, symbol_of
-from hidet.driver.script import function_of
+from hidet.driver.script import FUNCTIONS, CompiledFunction
 from hidet.foreign import HoldsTensor, plain
 from hidet.forks import FORK_HANDLERS
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
-
-if TYPE_CHECKING:
-    from hidet.driver.script import CompiledFunction
 
 NAMESPACE = "hidet_script"
 """The namespace of the operators."""
@@ -83,14 +80,14 @@ def call_functionally(
 )
 def run_outside(key: str, arguments: Sequence[Any]) -> int | float | None:
     """Run a function that returns a number, which operators cannot."""
-    return function_of(key).run(tuple(map(plain, arguments)))
+    return FUNCTIONS[key].run(tuple(map(plain, arguments)))
 
 
 # Dynamo calls it without tracing, and guards the argument, a string.
 @torch.compiler.assume_constant_result
 def operator_name(key: str) -> str:
     """Return the name of a function's operator, which is registered on first use."""
-    function = function_of(key)
+    function = FUNCTIONS[key]
     arguments = function.arguments
     schema = ", ".join(
         _argument(parameter, number, is_written=arguments.written[number])

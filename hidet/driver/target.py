@@ -1,11 +1,12 @@
 """The target that a program is compiled for."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import torch
 
 from hidet.arch.chips import Arch
+from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx, Nvcc, Toolchain
 from hidet.driver.options import CompileOptions
 from hidet.errors import OptionError
@@ -64,3 +65,28 @@ def find_toolchain(device: torch.device, options: CompileOptions) -> Toolchain:
             hint="call them with tensors on the CPU; compute-sanitizer checks kernels on a GPU",
         )
     return Nvcc(target)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of a compilation.
+
+    Attributes:
+        toolchain: the compiler of kernels.
+        arch: the architecture that schedules are for.
+        options: the options.
+        store: the cache.
+        device: the device that candidates of the tuner are measured on.
+    """
+
+    toolchain: Toolchain
+    arch: Arch
+    options: CompileOptions
+    store: Store
+    device: str
+
+    @staticmethod
+    def of(device: torch.device, options: CompileOptions) -> "Target":
+        """Return the target of programs for a device; for errors see `find_toolchain`."""
+        toolchain, arch = find_toolchain(device, options), find_arch(device, options)
+        return Target(toolchain, arch, options, options.store(), str(device))

@@ -1,6 +1,5 @@
 """Runs the tuner on the program of fusions, before `schedule`, and builds its candidates."""
 
-import os
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,13 +12,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import Store, artifact_key
-from hidet.backend.toolchains import Toolchain
-from hidet.driver.options import CompileOptions
+from hidet.backend.cache import artifact_key
 from hidet.driver.parallel import LOWER_SECONDS, WORKER
 from hidet.driver.programs import source_fingerprint
+from hidet.driver.target import Target
 from hidet.errors import CompilationError
 from hidet.runtime.plan import Plan
 from hidet.tuning.tuner import Built, Conditions, Tuner
@@ -31,25 +28,12 @@ MOST_IN_A_RUN = 8
 
 
 class CandidateBuilder(ExitStack):
-    """Lowers candidates in worker processes and compiles them, on all cores.
+    """Lowers candidates in worker processes and compiles them, on all cores."""
 
-    There is one worker per core by default. The time limit of a run of the compiler is in seconds.
-    """
-
-    def __init__(
-        self,
-        arch: Arch,
-        toolchain: Toolchain,
-        store: Store,
-        workers: int | None,
-        time_limit: float,
-    ) -> None:
+    def __init__(self, target: Target) -> None:
         super().__init__()
-        self._arch = arch
-        self._toolchain = toolchain
-        self._store = store
-        self._workers = workers or len(os.sched_getaffinity(0))
-        self._time_limit = time_limit
+        self._target = target
+        self._workers = target.options.num_workers
         self._pool = self.enter_context(WorkerPool(WORKER, self._workers, LOWER_SECONDS))
 
     def build(
@@ -57,7 +41,7 @@ class CandidateBuilder(ExitStack):
     ) -> list[Built]:
         """Build programs of one fusion each, with the text of their config; see `Builder`."""
         requests: list[Message] = [
-            {"program": text, "config": config, "arch": str(self._arch), "number": number}
+            {"program": text, "config": config, "arch": str(self._target.arch), "number": number}
             for number, (text, config) in enumerate(candidates)
         ]
         replies = self._pool.ask_all(requests)
@@ -91,18 +75,18 @@ class CandidateBuilder(ExitStack):
         try:
             binary = build_kernels(
                 {"candidates": source},
-                self._toolchain,
-                self._store.kernels,
+                self._target.toolchain,
+                self._target.store.kernels,
                 progress=False,
                 workers=1,
-                time_limit=self._time_limit,
+                time_limit=self._target.options.compile_time_limit,
             )["candidates"]
         except CompilationError as error:
             if len(batch) == 1:
                 return dict.fromkeys(batch, WorkerError(error.what))
             alone = [self._compile({number: each}) for number, each in batch.items()]
             return dict(chain.from_iterable(each.items() for each in alone))
-        key = artifact_key(source, self._toolchain.fingerprint())
+        key = artifact_key(source, self._target.toolchain.fingerprint())
         built: dict[int, Built] = {}
         for number, (lowered, _) in batch.items():
             kernels = tuple(replace(kernel, artifact_key=key) for kernel in lowered.kernels)
@@ -138,39 +122,21 @@ def with_tuner(passes: Iterable[ModulePass], tuner: Tuner) -> Iterator[ModulePas
         yield each
 
 
-def make_tuner(
-    toolchain: Toolchain,
-    arch: Arch,
-    store: Store,
-    options: CompileOptions,
-    device: str,
-    *,
-    again: bool = False,
-    cold: bool = False,
-) -> Tuner:
-    """Return the tuner of a compilation, which measures candidates on `device`.
+def make_tuner(target: Target, *, again: bool = False, cold: bool = False) -> Tuner:
+    """Return the tuner of a compilation.
 
     In strict mode, whose times are meaningless, winners are only looked up. `again` searches again
     for problems that have a winner, and replaces it; `cold` measures with weights that are not in
     the cache, however small they are.
     """
-    return Tuner(
-        Conditions(
-            0 if options.strict else options.search_space,
-            arch,
-            f"{source_fingerprint()} {toolchain.fingerprint()}",
-            device,
-            options.progress,
-            again,
-            cold,
-        ),
-        Winners(store),
-        partial(
-            CandidateBuilder,
-            arch,
-            toolchain,
-            store,
-            options.num_workers,
-            options.compile_time_limit,
-        ),
+    options = target.options
+    conditions = Conditions(
+        0 if options.strict else options.search_space,
+        target.arch,
+        f"{source_fingerprint()} {target.toolchain.fingerprint()}",
+        target.device,
+        options.progress,
+        again,
+        cold,
     )
+    return Tuner(conditions, Winners(target.store), partial(CandidateBuilder, target))

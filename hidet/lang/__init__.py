@@ -27,11 +27,11 @@ from hidet.loading import loading
 with loading():
     from hidet.frontends.script import script, script_module
     from hidet.frontends.script.attributes import ATTRS
-    from hidet.frontends.script.builtins import cast, cdiv, grid
-    from hidet.frontends.script.builtins import loop_range as range
     from hidet.frontends.script.cuda_arithmetic import reinterpret
     from hidet.frontends.script.formats import printf
-    from hidet.frontends.script.functional import address, bitwise_not, deref
+    from hidet.frontends.script.functional import address, bitwise_not, cast, cdiv, deref
+    from hidet.frontends.script.iterables import grid
+    from hidet.frontends.script.iterables import loop_range as range
     from hidet.frontends.script.memory import as_tensor_pointer, view
     from hidet.lang import cuda, layout, mapping, math, meta, task, types
     from hidet.lang.layout import column_major, local_layout, row_major

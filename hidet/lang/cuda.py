@@ -20,9 +20,9 @@ from hidet.frontends.script import (
 from hidet.frontends.script.async_copy import *
 from hidet.frontends.script.atomics import *
 from hidet.frontends.script.barriers import *
-from hidet.frontends.script.builtins import cvt
 from hidet.frontends.script.cuda_arithmetic import *
 from hidet.frontends.script.formats import printf
+from hidet.frontends.script.functional import cvt
 from hidet.frontends.script.ids import *
 from hidet.frontends.script.loads_and_stores import *
 from hidet.frontends.script.mathematics import scalar_function

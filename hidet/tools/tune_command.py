@@ -65,7 +65,7 @@ def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
     import torch
 
     from hidet.driver.options import CompileOptions
-    from hidet.driver.target import find_arch, find_toolchain
+    from hidet.driver.target import Target
     from hidet.driver.tuning import make_tuner
     from hidet.tuning.search import report
 
@@ -75,18 +75,9 @@ def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
         device = torch.device(options.target)
     if device.type == "cuda":
         device = torch.device("cuda", torch.cuda.current_device())
-    arch = find_arch(device, options)
-    module = _fusions(text, name, str(arch))
-    store = options.store()
-    tuner = make_tuner(
-        find_toolchain(device, options),
-        arch,
-        store,
-        options,
-        str(device),
-        again=True,
-        cold=arguments.cold,
-    )
+    target = Target.of(device, options)
+    module = _fusions(text, name, str(target.arch))
+    tuner = make_tuner(target, again=True, cold=arguments.cold)
     tuner.tune(module)
     print("\n\n".join(map(report, tuner.searches)) or "no fusion has a choice of configs")
 

@@ -4,11 +4,10 @@ import pytest
 import torch
 from xdsl.parser import Parser
 
-from hidet.backend.cache import Store
 from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.driver.options import CompileOptions
-from hidet.driver.target import find_arch, find_toolchain
+from hidet.driver.target import Target
 from hidet.driver.tuning import make_tuner
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.testing.numeric import assert_close
@@ -34,12 +33,11 @@ def test_search(tmp_path, cold):
     """No candidate of an ordinary product fails, or disagrees with the others."""
     device = torch.device("cuda", 0)
     options = CompileOptions.current({"search_space": 2, "cache_dir": tmp_path / "cache"})
-    arch = find_arch(device, options)
-    toolchain, store = find_toolchain(device, options), Store(tmp_path / "cache")
+    target = Target.of(device, options)
     module = parse()
     for pipeline in ("graph-pipeline", "compute-pipeline"):
-        run_pipeline(module, make_context(), PassOptions(str(arch)), pipeline=pipeline)
-    tuner = make_tuner(toolchain, arch, store, options, str(device), cold=cold)
+        run_pipeline(module, make_context(), PassOptions(str(target.arch)), pipeline=pipeline)
+    tuner = make_tuner(target, cold=cold)
     tuner.tune(module)
     (search,) = tuner.searches
     assert search.rejected() == []

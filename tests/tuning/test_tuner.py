@@ -15,6 +15,8 @@ from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.driver import compile_graph
 from hidet.driver import tuning as tuning_module
+from hidet.driver.options import CompileOptions
+from hidet.driver.target import Target
 from hidet.driver.tuning import CandidateBuilder
 from hidet.tuning import search as search_module
 from hidet.tuning import tuner as tuner_module
@@ -228,6 +230,12 @@ def test_strict_kernels_are_not_measured(tmp_path):
     )
 
 
+def cpu_target(store):
+    """Return the target of candidates for the CPU, with two workers."""
+    options = CompileOptions.current({"num_workers": 2})
+    return Target(Gxx(), Arch.parse("cpu"), options, store, "cpu")
+
+
 def test_builder_finds_the_culprit(store, problem, monkeypatch):
     """One candidate that does not compile, in a run with others, is the only one rejected."""
     the_problem = problem()
@@ -235,7 +243,7 @@ def test_builder_finds_the_culprit(store, problem, monkeypatch):
         (the_problem.text, str(the_problem.attribute(config))) for config in the_problem.configs
     ]
     texts[2] = (the_problem.text, '{template = "matmul"}')  # does not lower
-    builder = CandidateBuilder(Arch.parse("cpu"), Gxx(), store, 2, 600)
+    builder = CandidateBuilder(cpu_target(store))
     ask_all = builder._pool.ask_all
 
     def break_one(requests):
@@ -268,7 +276,7 @@ def test_runs_of_the_compiler_are_shared(store, problem, monkeypatch):
         return build_kernels(kernels, *arguments, **options)
 
     monkeypatch.setattr(tuning_module, "build_kernels", count)
-    with CandidateBuilder(Arch.parse("cpu"), Gxx(), store, 2, 600) as builder:
+    with CandidateBuilder(cpu_target(store)) as builder:
         builder.build(texts, lambda: None)
     assert [source.count("HIDET_KERNEL(") for source in sources] == [4, 4]
 

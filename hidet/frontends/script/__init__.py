@@ -13,7 +13,7 @@ Reading order:
 - `evaluation`, `assignments`, `loops`, `exits`, `statements`: the interpreter,
 - `kernels`: entries and inlining; `parameters`: arguments; `launches`: the host side;
   `kernel_checks`: checks after tracing; `module`: `script_module`,
-- `builtins`, `memory`, `attributes`, `verbs`, `instructions` and others: what scripts can call.
+- `functional`, `memory`, `attributes`, `verbs`, `instructions` and others: what scripts can call.
 
 A user's mistake raises a `ScriptError` anywhere below; `Source.at` adds the location.
 """

@@ -28,6 +28,12 @@ class Assignments(Expressions):
     rest: tuple[Sequence[ast.stmt], ...] = ()
     """The statements that follow the current one, in all enclosing blocks."""
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> object:
+        """Assign a value to a name, `(n := x)`, and return it."""
+        value = self.evaluate(node.value)
+        self.assign_name(node.target.id, value)
+        return value
+
     def visit_Assign(self, node: ast.Assign) -> None:
         """Assign a value to one or more targets."""
         value = self.evaluate(node.value)
@@ -166,11 +172,8 @@ class Assignments(Expressions):
 
     def _changed(self, node: ast.AugAssign, old: object, value: object) -> object:
         """Compute the operator of an augmented assignment."""
-        match old, value, node.op:
-            case Scalar(type=kind), Scalar(type=other), ast.Add() | ast.Sub() | ast.Mult():
-                # The result is truncated to 32 bits, so these operators may truncate first.
-                if kind is I32 and other is INDEX:
-                    value = convert(value, I32)
-            case _:
-                pass
+        types = [each.type for each in (old, value) if isinstance(each, Scalar)]
+        if types == [I32, INDEX] and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            # The result is truncated to 32 bits, so these operators may truncate first.
+            value = convert(value, I32)
         return self.operate(node.op, old, value)

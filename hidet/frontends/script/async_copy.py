@@ -1,8 +1,6 @@
 """Asynchronous copies in scripts: cp.async, and TMA."""
 
-from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 from xdsl.ir import SSAValue
 
@@ -12,14 +10,13 @@ from hidet.dialects import cuda
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
-from hidet.frontends.script.barriers import barrier_at
 from hidet.frontends.script.instructions import i32_operand, instruction, operand_at
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert, index_of, scalar_of
 from hidet.frontends.script.tensor_maps import TensorMap
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import INDEX
+from hidet.frontends.script.types import INDEX, as_tuple
 
 CACHES = {"always": cuda.CopyCache.CA, "global": cuda.CopyCache.CG}
 """The cache operators of copies: at all levels, or in L2 only."""
@@ -121,11 +118,10 @@ def tma_load(
         multicast: a mask of blocks of the cluster. The box is written at the same offset in the
             shared memory of each, and completes on its barrier at the same offset.
     """
-    box = _map(source)
-    at = _coordinates(coordinates, box)
+    box, at = _box(source, coordinates)
     instruction = hopper.TMA_LOAD[len(at)]
     target = _box_memory(instruction, dst, box)
-    barrier = barrier_at(instruction, mbar)
+    barrier = operand_at(instruction.function, instruction.operands[-1], mbar, 1)
     blocks = None if multicast is None else i32_operand(multicast)
     insert(cuda.TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
 
@@ -141,8 +137,7 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
         coordinates: the offset of the box in the tensor, one index per dimension.
         src: the address of the first element, aligned to 1024 bytes.
     """
-    box = _map(target)
-    at = _coordinates(coordinates, box)
+    box, at = _box(target, coordinates)
     source = _box_memory(hopper.TMA_STORE[len(at)], src, box)
     insert(cuda.TmaStoreOp(source, box.ssa, at))
 
@@ -156,25 +151,20 @@ tma_wait_group = instruction(
 )
 
 
-def _map(value: object) -> TensorMap:
+def _box(value: object, coordinates: object) -> tuple[TensorMap, list[SSAValue]]:
+    """Return a tensor map, and the coordinates of a box in its order, the fastest first."""
     if not isinstance(value, TensorMap):
         raise ScriptError(
             f"boxes are copied from and to a tensor map, not {describe(value)}",
             hint="a parameter `a: tensor_map(f16[m, k], box=(128, 64), swizzle=128)`",
         )
-    return value
-
-
-def _coordinates(value: object, box: TensorMap) -> list[SSAValue]:
-    """Return the coordinates of a box in the instruction's order, the fastest first."""
-    values = cast("Sequence[object]", value if isinstance(value, tuple | list) else (value,))
-    shape = box.type.tensor.shape
-    if len(values) != len(shape):
+    values, tensor = as_tuple(coordinates), value.type.tensor
+    if len(values) != len(tensor.shape):
         raise ScriptError(
-            f"{len(values)} coordinates in {box.type.tensor}, which has {len(shape)} dimensions",
+            f"{len(values)} coordinates in {tensor}, which has {len(tensor.shape)} dimensions",
             hint="one index for each dimension, (row, column)",
         )
-    return [i32_operand(each) for each in values][::-1]
+    return value, [i32_operand(each) for each in values][::-1]
 
 
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:

@@ -120,9 +120,7 @@ def _atomic(
     operand = convert(value, element)
     if negative:
         operand = binary("-", constant(0, element), operand)
-    compared = None
-    if expected is not None:
-        compared = convert(expected, element).ssa
+    compared = None if expected is None else convert(expected, element).ssa
     kind = _UNSIGNED.get(kind, kind) if element.kind == "unsigned" else kind
     with _fenced(sem, where) as scope_of_op:
         op = insert(AtomicOp(kind, operand.ssa, compared, element_at(pointer), scope_of_op))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
-from typing import TypeAlias, TypeGuard, cast
+from typing import TypeAlias, TypeGuard
 
 from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.arch.limits import MAX_CLUSTER, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER
@@ -15,6 +15,7 @@ from hidet.frontends.script.launches import check_host_value
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, index_of, is_integer
 from hidet.frontends.script.tracing import current
+from hidet.frontends.script.types import as_tuple
 from hidet.rewriting.builder import Index as Extent
 
 
@@ -73,7 +74,7 @@ def set_attribute(base: Attributes, name: str, value: object) -> None:
 
 def _extents(what: str, value: object) -> tuple[Extent, ...]:
     """Return one to three extents that the host can compute."""
-    extents = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
+    extents = as_tuple(value)
     for extent in extents:
         if isinstance(extent, Scalar) and is_integer(extent):
             check_host_value(what, extent)
@@ -107,11 +108,11 @@ def check_shared_bytes() -> None:
 
 
 def _cluster(value: object) -> tuple[int, int, int]:
-    extents = cast("tuple[object, ...]", value if isinstance(value, tuple | list) else (value,))
+    extents = as_tuple(value)
     x, y, z = (*(e if _is_extent(e) else 0 for e in extents), 1, 1, 1)[:3]
     if not 1 <= len(extents) <= 3 or not 1 <= x * y * z <= MAX_CLUSTER:
         raise ScriptError(
-            f"a cluster of {describe(cast('object', value))} blocks",
+            f"a cluster of {describe(value)} blocks",
             hint=f"it has 1 to {MAX_CLUSTER} blocks; {PORTABLE_CLUSTER} are portable",
         )
     return x, y, z

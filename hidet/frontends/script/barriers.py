@@ -5,12 +5,10 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
-from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects import cuda
-from hidet.dialects.cuda.table_ops import Element
 from hidet.errors import ScriptError
-from hidet.frontends.script.instructions import i32_operand, instruction, known_number, operand_at
+from hidet.frontends.script.instructions import i32_operand, instruction, known_number
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.tracing import current, insert
 
@@ -129,12 +127,6 @@ def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
         range(WARP, block + 1, WARP) or (WARP,),
     )
     return i32_operand(barrier), threads
-
-
-def barrier_at(instruction: Instruction, value: object) -> Element:
-    """Return the mbarrier operand of an instruction."""
-    *_, operand = instruction.operands
-    return operand_at(instruction.function, operand, value, 1)
 
 
 def _refuse(function: str, **arguments: object) -> None:

@@ -213,7 +213,13 @@ def _regrouped(parts: list[SSAValue], source: ScalarType, kind: ElementType) -> 
     if source.bits < target.bits:
         count = target.bits // source.bits
         groups = [parts[first : first + count] for first in range(0, len(parts), count)]
-        return [_joined(group, target) for group in groups]
+        wholes = [(joined_value(group), group) for group in groups]
+        return [
+            whole  # they were split from it
+            if whole is not None and whole.type == target.ir
+            else insert(JoinOp(group if whole is None else [whole], target.ir)).result
+            for whole, group in wholes
+        ]
     count = source.bits // target.bits
     if source.bits == 32 and is_paired(kind):
         pair = pair_type(target)
@@ -221,14 +227,6 @@ def _regrouped(parts: list[SSAValue], source: ScalarType, kind: ElementType) -> 
     return [
         insert(PartOp(part, number, target.ir)).result for part in parts for number in range(count)
     ]
-
-
-def _joined(group: list[SSAValue], target: ScalarType) -> SSAValue:
-    """Return elements joined into one; if they were split from one value, that."""
-    whole = joined_value(group)
-    if whole is not None and whole.type == target.ir:
-        return whole
-    return insert(JoinOp(group if whole is None else [whole], target.ir)).result
 
 
 def _named(name: str, source: ScalarType, target: ScalarType) -> Callable[[object], Scalar]:

@@ -3,8 +3,7 @@
 import ast
 import difflib
 import inspect
-from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from typing import NoReturn, cast
@@ -32,10 +31,10 @@ from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.signature import bind, evaluated_defaults, signature_of, unpack
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
-from hidet.frontends.script.tensor_slices import attribute_of, is_part, lanes_of, offset_by, part_of
-from hidet.frontends.script.tensors import LANES, Pointer, Tensor, address_of, load_at
+from hidet.frontends.script.tensor_slices import attribute_of, offset_by, part_of
+from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, address_of, load_at
 from hidet.frontends.script.tracing import current
-from hidet.frontends.script.types import BOOL, ScalarType, plain_number
+from hidet.frontends.script.types import BOOL, as_tuple, plain_number
 from hidet.frontends.script.variables import Variable
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import TaskMap
@@ -60,16 +59,6 @@ class Expressions(ast.NodeVisitor):
 
     # Names and literals.
 
-    @abstractmethod
-    def assign_name(self, name: str, value: object, kind: ScalarType | None = None) -> None:
-        """Assign a value to a name."""
-
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> object:
-        """Assign a value to a name, `(n := x)`, and return it."""
-        value = self.evaluate(node.value)
-        self.assign_name(node.target.id, value)
-        return value
-
     def visit_Name(self, node: ast.Name) -> object:
         """Look up a name in the script, then in Python."""
         scope = self.scopes.find(node.id)
@@ -85,15 +74,6 @@ class Expressions(ast.NodeVisitor):
             f"unknown name '{node.id}'",
             hint=f"did you mean '{near[0]}'?" if near else "assign or import it before",
         )
-
-    def python_value(self, path: Sequence[str]) -> object:
-        """Return the Python value of a dotted path, or None."""
-        first, *attributes = path
-        scope = self.scopes.find(first)
-        value = self.outside.get(first) if scope is None else scope.names[first]
-        for attribute in attributes:
-            value = None if isinstance(value, Scalar) else getattr(value, attribute, None)
-        return value
 
     def visit_Constant(self, node: ast.Constant) -> object:
         """Return a literal."""
@@ -139,10 +119,8 @@ class Expressions(ast.NodeVisitor):
                 hint='print it by printf("%f", x)',
             )
         convert = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(node.conversion)
-        shown = value if convert is None else convert(value)
-        return format(
-            shown, "" if node.format_spec is None else str(self.evaluate(node.format_spec))
-        )
+        style = "" if node.format_spec is None else str(self.evaluate(node.format_spec))
+        return format(value if convert is None else convert(value), style)
 
     # Operators.
 
@@ -195,31 +173,25 @@ class Expressions(ast.NodeVisitor):
         return reduce(Scalar.__and__, scalars) if scalars else True
 
     def visit_BoolOp(self, node: ast.BoolOp) -> object:
-        """Compute `and` or `or`, short-circuiting."""
-        return self._logic(node.op, node.values)
+        """Compute `and` or `or`; the right operand is evaluated conditionally unless cheap."""
+        return self._logic(isinstance(node.op, ast.And), node.values)
 
-    def _logic(self, kind: ast.boolop, nodes: list[ast.expr]) -> object:
+    def _logic(self, is_and: bool, nodes: list[ast.expr]) -> object:
         first, *rest = nodes
         value = self.evaluate(first)
         if not rest:
             return value
-        is_and = isinstance(kind, ast.And)
         if not isinstance(value, Scalar):
-            return self._logic(kind, rest) if bool(value) == is_and else value
-        return self.shortcut(value, is_and, lambda: self._logic(kind, rest))
-
-    def shortcut(self, first: Scalar, is_and: bool, second: Callable[[], object]) -> Scalar:
-        """Compute `and` or `or`; the right operand is evaluated conditionally unless cheap."""
-        condition = convert(first, BOOL)
+            return self._logic(is_and, rest) if bool(value) == is_and else value
+        condition = convert(value, BOOL)
         with self.part() as block:
-            other = convert(second(), BOOL)
+            other = convert(self._logic(is_and, rest), BOOL)
         if is_cheap(block):
             current().adopt(block)
             return binary("&" if is_and else "|", condition, other)
         with current().arm() as constant_arm:
             fixed = constant_arm, constant(not is_and, BOOL)
-        right = block, other
-        then, otherwise = (right, fixed) if is_and else (fixed, right)
+        then, otherwise = ((block, other), fixed) if is_and else (fixed, (block, other))
         return branch_of(condition, then, otherwise)
 
     def visit_IfExp(self, node: ast.IfExp) -> object:
@@ -271,7 +243,9 @@ class Expressions(ast.NodeVisitor):
         base = self.component(whole)
         if isinstance(base, Tensor | Pointer) and base.lanes > 1:
             found = self.location(base, whole)
-            return lanes_of(found) if isinstance(found, Pointer) else found
+            if isinstance(found, Tensor):
+                return found
+            return Lanes(found.memory, found.element, (found.lanes,), base=found.indices)
         return self.subscript_of(base, whole)
 
     def subscript_of(self, base: object, node: ast.Subscript) -> object:
@@ -301,11 +275,11 @@ class Expressions(ast.NodeVisitor):
     def location(self, base: Tensor | Pointer, node: ast.Subscript) -> Pointer | Tensor:
         """Return the address of an element, or a slice of a tensor."""
         key = self.evaluate(node.slice)
-        several = isinstance(key, tuple | list)
-        indices = tuple(cast("tuple[object, ...]", key)) if several else (key,)
+        indices = as_tuple(key)
         if isinstance(base, Tensor):
-            make = part_of if is_part(base, indices) else address_of
-            return make(base, indices)
+            is_short = 0 < len(indices) < len(base.shape)
+            is_part = is_short or any(isinstance(index, slice) for index in indices)
+            return (part_of if is_part else address_of)(base, indices)
         return offset_by(base, indices)
 
     def visit_Slice(self, node: ast.Slice) -> object:
@@ -393,10 +367,8 @@ class Expressions(ast.NodeVisitor):
     def python_values(self, node: ast.expr) -> list[object]:
         """Return the values of a compile-time iterable."""
         value = self.evaluate(node)
-        if isinstance(value, Range) and isinstance(value.start, int):
-            stop = value.stop
-            if isinstance(stop, int):
-                return list(range(value.start, stop, value.step))
+        if isinstance(value, Range) and value.is_known:
+            return list(value)
         if isinstance(value, Range | Scalar | Tensor) or not hasattr(value, "__iter__"):
             raise self.source.error(
                 node,

@@ -42,29 +42,18 @@ def parse(text: str) -> list[str | Conversion]:
     """Return the parts of a format; `%%` stays as it is."""
     parts: list[str | Conversion] = []
     end = 0
-    while (start := text.find("%", end)) >= 0:
-        parts.append(text[end:start])
-        if text.startswith("%%", start):
-            parts.append("%%")
-            end = start + 2
-            continue
-        match = _CONVERSION.match(text, start)
-        assert match is not None
-        parts.append(_conversion(match))
+    for match in _CONVERSION.finditer(text):
+        style, length, letter = match["style"], match["length"] or "", match["letter"]
+        if match[0] != "%%" and (not letter or letter not in SIGNED + UNSIGNED + FLOATS + "cs"):
+            raise ScriptError(
+                f"{match[0]!r} in a format is no conversion",
+                hint="%d, %u, %x and %c print integers, %f, %e and %g floats, %s compile-time "
+                "text, with constant widths; a percent sign is %%",
+            )
+        parts.append(text[end : match.start()])
+        parts.append("%%" if match[0] == "%%" else Conversion(style, length, letter))
         end = match.end()
     return [part for part in (*parts, text[end:]) if part]
-
-
-def _conversion(match: re.Match[str]) -> Conversion:
-    """Return one conversion."""
-    letter = match["letter"]
-    if letter == "" or letter not in SIGNED + UNSIGNED + FLOATS + "cs":
-        raise ScriptError(
-            f"{match[0]!r} in a format is no conversion",
-            hint="%d, %u, %x and %c print integers, %f, %e and %g floats, %s compile-time text, "
-            "with constant widths; a percent sign is %%",
-        )
-    return Conversion(match["style"], match["length"] or "", letter)
 
 
 def printf(format_string: object, *args: object) -> None:

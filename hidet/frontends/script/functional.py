@@ -8,10 +8,17 @@ from typing import Any
 
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.pointers import are_equal
-from hidet.frontends.script.scalars import Scalar, binary, convert, select, unary
+from hidet.frontends.script.pointers import (
+    NullPointer,
+    VoidPointer,
+    address_number,
+    are_equal,
+    cast_pointer,
+)
+from hidet.frontends.script.scalars import Scalar, binary, convert, scalar_of, select, unary
 from hidet.frontends.script.tensors import Pointer, Tensor, first_address, load_at
-from hidet.frontends.script.types import BOOL, scalar_type
+from hidet.frontends.script.types import BOOL, INDEX, PointerType, element_type, scalar_type
+from hidet.frontends.script.vectors import Vector
 
 
 def if_then_else(condition: object, then: object, otherwise: object) -> object:
@@ -77,6 +84,42 @@ def deref(v: object) -> Scalar:
     if not isinstance(v, Pointer):
         raise ScriptError(f"{describe(v)} is no pointer", hint="the address of an element")
     return load_at(v)
+
+
+def cast(v: object, dtype: object) -> object:
+    """Convert a value to a type, given as such or by name.
+
+    `cast(p, ~f16)` casts a pointer; `cast(p, u64)` is an address as an integer.
+    """
+    if isinstance(dtype, PointerType):
+        return cast_pointer(v, dtype)
+    kind = element_type(dtype)
+    if isinstance(v, Pointer | VoidPointer | NullPointer) and kind.lanes == 1 and kind.bits == 64:
+        return kind(0 if isinstance(v, NullPointer) else address_number(v))
+    return kind(v)
+
+
+def cvt(src: object, dtype: object) -> object:
+    """Convert a value to a type, as `cast` does."""
+    return cast(src, dtype)
+
+
+def cdiv(a: object, b: object) -> object:
+    """Return a / b rounded up, of non-negative integers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return -(-a // b)
+    if isinstance(b, int) and b == 1:
+        return scalar_of(a, INDEX)
+    return (a + (b - 1)) // b  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+
+
+def length(value: object) -> object:
+    """Return the first extent of a tensor, or the number of elements of a vector."""
+    if isinstance(value, Vector):
+        return len(value)
+    if isinstance(value, Tensor) and value.shape:
+        return value.shape[0]
+    raise ScriptError(f"{describe(value)} has no length")
 
 
 def is_in(value: Any, values: Any) -> Any:

@@ -57,7 +57,8 @@ def instruction(
         return Scalar(results[0], type_of_ir(results[0].type)) if results else None
 
     function.__name__ = name
-    function.__doc__ = summary or _summary(op)
+    text = inspect.cleandoc(op.__doc__ or "").partition("`: ")[2]  # without the operation's syntax
+    function.__doc__ = summary or text[:1].upper() + text[1:]
     function.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return function
 
@@ -74,12 +75,6 @@ def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValu
     )
     (kind,) = constraint.infer(VerificationContext(), length=1)
     return convert(value, type_of_ir(kind)).ssa
-
-
-def _summary(op: type[FieldsOp]) -> str:
-    """Return the docstring of an operation without its syntax."""
-    text = inspect.cleandoc(op.__doc__ or "").partition("`: ")[2]
-    return text[:1].upper() + text[1:]
 
 
 _PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Index, Scalar, is_integer, scalar_of
 from hidet.frontends.script.tensors import Tensor
-from hidet.frontends.script.types import check_shape
+from hidet.frontends.script.types import as_tuple, check_shape, plain_number
 from hidet.mapping import TaskMap
 
 
@@ -110,6 +111,90 @@ class Group:
     count: int
 
 
+def loop_range(*bounds: object) -> Range:
+    """Make a run-time loop, for `for i in range(...)`.
+
+    Raises:
+        ScriptError: the bounds or the step are no integers.
+    """
+    if not 1 <= len(bounds) <= 3:
+        raise ScriptError(f"range takes one to three integers, not {len(bounds)}")
+    start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
+    step = plain_number(step)
+    is_integer = isinstance(step, int) and not isinstance(step, bool)
+    if step == 0 if is_integer else not (isinstance(step, Scalar) and step.type.is_integer):
+        raise ScriptError(
+            f"the step of range is {describe(step)}",
+            hint="a non-zero integer, which is positive if known only at run time",
+        )
+    return Range(_bound(start), _bound(stop), _bound(step))
+
+
+def _bound(value: object) -> Index:
+    value = plain_number(value)
+    if isinstance(value, Scalar) and value.type.is_integer:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ScriptError(f"a bound of range is an integer, not {describe(value)}")
+    return value
+
+
+def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -> Grid:
+    """Make nested run-time loops, for `for i, j in ...`.
+
+    Args:
+        extents: the extent of each loop; or one list of them, which yields tuples. `attrs` may
+            follow as the last one.
+        attrs: a hint per loop, or one for all: `u` unroll, `u4` unroll by four, `u+` unroll at
+            compile time, `p` run in parallel on the CPU (outermost loop only), `p4` on four
+            threads, `.` none.
+        bind_tuple: whether a single loop yields a tuple.
+
+    Raises:
+        ScriptError: an extent is no integer, or the hints do not match the loops.
+    """
+    if len(extents) == 1 and isinstance(extents[0], list | tuple):
+        extents = as_tuple(extents[0])  # pyright: ignore[reportUnknownArgumentType]
+        bind_tuple = True
+    if extents and isinstance(extents[-1], str):
+        extents, attrs = extents[:-1], extents[-1]
+    hints = _hints(attrs or ".")
+    if len(hints) == 1:
+        hints *= len(extents)
+    if len(hints) != len(extents):
+        raise ScriptError(
+            f"attrs={attrs!r} has hints for {len(hints)} loops, the grid has {len(extents)}",
+            hint="one 'u', 'u4', 'u+', 'p' or '.' for each loop",
+        )
+    loops: list[Range] = []
+    for extent, hint in zip(extents, hints, strict=True):
+        bound = _bound(extent)
+        if hint == "u+" and not isinstance(bound, int):
+            raise ScriptError(
+                "the extent of a loop that is unrolled at compile time is known only at run time",
+                hint="'u' leaves the unrolling to nvcc",
+            )
+        amount = int(hint[1:]) if hint[1:].isdigit() else hint in ("u", "p")
+        unroll, parallel = (amount if hint[0] == letter else False for letter in "up")
+        loops.append(Range(0, bound, 1, unroll, hint == "u+", parallel))
+    return Grid(tuple(loops), bind_tuple)
+
+
+_HINT = re.compile(r"u(\d+|\+)?|p\d*|\.")
+
+
+def _hints(text: str) -> list[str]:
+    """Split `u.u4` into the hint of each loop."""
+    hints = [match[0] for match in _HINT.finditer(text)]
+    if "".join(hints) != text:
+        raise ScriptError(
+            f"unknown hints {text!r} of a grid",
+            hint="'u' unrolls a loop, 'u4' unrolls by four, 'u+' unrolls at compile time, 'p' runs "
+            "it in parallel on the CPU, '.' does nothing",
+        )
+    return hints
+
+
 WORKER_METHODS = ("on", "map", "single_task_of", "tasks_of", "worker2task")
 """The methods of task mappings that take a worker."""
 
@@ -126,7 +211,7 @@ def tasks_of(
     """Return the tasks `tasks.on(worker)`, or the only task, `tasks.map(worker)`."""
     extents, is_one = None, name in ("map", "single_task_of") and tasks.tasks_per_worker == 1
     if bound is not None:
-        extents = check_shape(tuple(bound) if isinstance(bound, list | tuple) else (bound,))  # pyright: ignore[reportUnknownArgumentType]
+        extents = check_shape(bound)
         if len(extents) != tasks.rank:
             raise ScriptError(
                 f"{len(extents)} bounds for the mapping {tasks} of {tasks.rank} dimensions",

@@ -54,7 +54,7 @@ def check_cuda_kernel(kernel: KernelOp) -> None:
     _clean_up(kernel)
     _check_workers(kernel)
     _check_verbs(kernel)
-    _check_accesses(kernel)
+    _check_accesses(kernel.body.block, IndexForms(kernel), {})
 
 
 def _check_verbs(kernel: KernelOp) -> None:
@@ -67,8 +67,15 @@ def _check_verbs(kernel: KernelOp) -> None:
     forms, divergence = IndexForms(kernel), analyse_divergence(kernel)
     for op in verbs:
         name = op.name.removeprefix("task.")
-        if isinstance(op, GroupOp):
-            _check_group(op)
+        if isinstance(op, GroupOp) and group_around(op) is not None:
+            raise OpError(op, "a group inside of another one", "put one after the other")
+        for inner in op.body.walk() if isinstance(op, GroupOp) else ():
+            if inner.has_trait(BlockBarrier):
+                raise OpError(
+                    inner,
+                    "a barrier of the block in a group, which other threads do not reach",
+                    "verbs of a group synchronize it; barrier_sync(1, count) is for some threads",
+                )
         cause = divergent_op_around(op, divergence)
         if cause is not None or isinstance(op.parent_op(), ForeachOp):
             raise OpError(
@@ -77,25 +84,11 @@ def _check_verbs(kernel: KernelOp) -> None:
                 "move it out of branches and loops that depend on the thread, and of loops over "
                 "tasks",
             )
-        if isinstance(op, GroupOp):
-            continue
-        try:
-            check_task_op(op, kernel, forms)
-        except LegalityError as error:
-            raise OpError(op, f"{name}: {error.what}", error.hint) from error
-
-
-def _check_group(group: GroupOp) -> None:
-    """Check that a group is not nested and contains no barrier of the block."""
-    if group_around(group) is not None:
-        raise OpError(group, "a group inside of another one", "put one after the other")
-    for op in group.body.walk():
-        if op.has_trait(BlockBarrier):
-            raise OpError(
-                op,
-                "a barrier of the block in a group, which other threads do not reach",
-                "verbs of a group synchronize it; barrier_sync(1, count) is for some threads",
-            )
+        if not isinstance(op, GroupOp):
+            try:
+                check_task_op(op, kernel, forms)
+            except LegalityError as error:
+                raise OpError(op, f"{name}: {error.what}", error.hint) from error
 
 
 def _check_workers(kernel: KernelOp) -> None:
@@ -122,22 +115,18 @@ def _check_workers(kernel: KernelOp) -> None:
         )
 
 
-def _check_accesses(kernel: KernelOp) -> None:
-    """Check that loops with constant bounds do not index out of bounds.
+def _check_accesses(block: Block, forms: IndexForms, limits: Mapping[object, Range]) -> bool:
+    """Check that loops with constant bounds, in a block that always runs, index in bounds.
 
     Accesses in branches, or after an assertion or a loop that may not terminate, are not checked.
+    `limits` are the ranges of the variables of loops around it. Return whether what follows runs.
     """
-    _check_block(kernel.body.block, IndexForms(kernel), {})
-
-
-def _check_block(block: Block, forms: IndexForms, limits: Mapping[object, Range]) -> bool:
-    """Check the accesses of a block that always runs; return whether what follows it does."""
     for op in block.ops:
         if isinstance(op, memref.LoadOp | memref.StoreOp):
             _check_access(op, forms, limits)
         elif isinstance(op, scf.ForOp) and (inner := _limits_of(op, forms)) is not None:
             body = op.body.block
-            if not _check_block(body, forms, {**limits, body.args[0]: inner}):
+            if not _check_accesses(body, forms, {**limits, body.args[0]: inner}):
                 return False
         elif any(isinstance(each, AssertOp | scf.WhileOp) for each in op.walk()):
             return False
@@ -181,34 +170,40 @@ def _check_access(
 def check_public(function: FuncOp) -> None:
     """Check that a public function contains only what the host can run."""
     for op in function.body.walk():
-        match op:
-            case memref.LoadOp() | memref.StoreOp() if is_variable(op.memref):
-                pass
-            case memref.AllocaOp() if is_variable(op.memref):
-                pass
-            case memref.LoadOp() | memref.StoreOp() | memref.AllocaOp():
+        if isinstance(op, memref.LoadOp | memref.StoreOp | memref.AllocaOp):
+            if not is_variable(op.memref):
                 raise OpError(
                     op,
                     "a public function cannot access elements of tensors, which may be on a GPU",
                     "access them in a kernel that it calls",
                 )
-            case LaunchOp() | ViewOp() | PrintfOp() | AssertOp() | ReturnOp():
-                pass
-            case _ if not is_arithmetic(op) and op.dialect_name() != "scf":
-                raise OpError(
-                    op,
-                    f"a public function runs on the host, which does not support {op.name}",
-                    "do it in a kernel that it calls",
-                )
-            case _:
-                pass
+        elif not (isinstance(op, _OF_HOST) or is_arithmetic(op) or op.dialect_name() == "scf"):
+            raise OpError(
+                op,
+                f"a public function runs on the host, which does not support {op.name}",
+                "do it in a kernel that it calls",
+            )
+
+
+_OF_HOST = LaunchOp | ViewOp | PrintfOp | AssertOp | ReturnOp
 
 
 def check_cpu_kernel(kernel: KernelOp) -> None:
     """Clean up a CPU kernel, and check that it has no CUDA operations and no data races."""
     for op in kernel.body.walk():
-        if PARALLEL in op.attributes:
-            _check_parallel(op)
+        inside = set(op.walk()) if PARALLEL in op.attributes else set[Operation]()
+        for store in inside:  # by all iterations of a parallel loop
+            if (
+                isinstance(store, memref.StoreOp)
+                and store.memref.owner not in inside
+                and is_variable(store.memref)
+            ):
+                name = store.memref.name_hint
+                raise OpError(
+                    store,
+                    f"the iterations of a parallel loop share the variable '{name}'",
+                    "initialize it inside of the loop, or write to a tensor",
+                )
         is_shared = isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
         is_allowed = isinstance(op, PrintfOp | AssertOp | LeaveOp)
         is_cuda = op.dialect_name() == "cuda" and not is_allowed
@@ -220,21 +215,7 @@ def check_cpu_kernel(kernel: KernelOp) -> None:
                 "leave it out, or make the function a cuda_kernel",
             )
     _clean_up(kernel)
-    _check_accesses(kernel)
-
-
-def _check_parallel(loop: Operation) -> None:
-    """Check that the iterations of a parallel loop write no shared variable."""
-    inside = set(loop.walk())
-    for op in inside:
-        if isinstance(op, memref.StoreOp) and op.memref.owner not in inside:
-            if not is_variable(op.memref):
-                continue
-            raise OpError(
-                op,
-                f"the iterations of a parallel loop share the variable '{op.memref.name_hint}'",
-                "initialize it inside of the loop, or write to a tensor",
-            )
+    _check_accesses(kernel.body.block, IndexForms(kernel), {})
 
 
 def _clean_up(kernel: KernelOp) -> None:

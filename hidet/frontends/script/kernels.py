@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import CellType
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
@@ -101,23 +102,17 @@ class ScriptFunction:
         defaults = {n: p.default for n, p in parameters.items() if p.default is not p.empty}
         self.signature = signature_of(self.source, self.source.function.args, defaults)
 
-    @cached_property
-    def outside(self) -> Mapping[str, object]:
-        """The Python names that the function sees, at the time of tracing."""
-        return self._outside()
-
     def _outside(self) -> Mapping[str, object]:
         """Return the Python names that the function sees: closure, globals, builtins."""
         function = inspect.unwrap(self._function)
         assert inspect.isfunction(function)
-        closure = {
-            name: cell.cell_contents
-            for name, cell in zip(
-                function.__code__.co_freevars, function.__closure__ or (), strict=True
-            )
-            if _is_filled(cell)
-        }
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        no_value = CellType()  # of a name that is not assigned yet
+        closure = {name: cell.cell_contents for name, cell in cells if cell != no_value}
         return {**PYTHON_BUILTINS, **function.__globals__, **closure}
+
+    outside = cached_property(_outside)
+    """The Python names that the function sees, at the time of tracing."""
 
     @cached_property
     def kind(self) -> str | None:
@@ -131,7 +126,12 @@ class ScriptFunction:
             if not isinstance(statement, ast.Assign):
                 continue
             target, value = statement.targets[0], statement.value
-            if not isinstance(target, ast.Attribute) or not _is_attribute(target, outside):
+            if not isinstance(target, ast.Attribute):
+                continue
+            root = target.value
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if not isinstance(root, ast.Name) or not isinstance(outside.get(root.id), Attributes):
                 continue
             if target.attr == "func_kind" and isinstance(value, ast.Constant):
                 kind = str(value.value)
@@ -206,29 +206,20 @@ class ScriptFunction:
         emitter.module = self.module
         with tracing(emitter):
             returned = self._run(given, self._returns())
-            parameters = tuple(map(_resolved, parameters, arguments))
+            parameters = tuple(
+                Parameter(parameter.name, PointerType(argument.element, is_void=True))
+                if isinstance(argument, VoidPointer) and argument.element is not None
+                else parameter
+                for parameter, argument in zip(parameters, arguments, strict=True)
+            )
+            wrap = self._public if self.runs_as == "public" else self._kernel
             try:
-                self.traced = self._traced(entry, parameters, returned)
+                self.traced = wrap(entry, parameters, returned)
             except OpError as error:
                 raise error.located(self.source) from error
         if emitter.shape.label is not None:
             self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
-
-    def _traced(
-        self, entry: Block, parameters: tuple[Parameter, ...], returned: object
-    ) -> Kernel | HostFunction:
-        """Wrap the traced body into an op."""
-        if self.runs_as == "public":
-            return self._public(entry, parameters, returned)
-        if returned is not None:
-            raise self.source.error(
-                self.source.function,
-                f"the {self._entry_noun} '{self.name}' returns {describe(returned)}",
-            )
-        if self.runs_as == "cpu_kernel":
-            return self._cpu_kernel(entry, parameters)
-        return self._kernel(entry, parameters)
 
     def _returns(self) -> ScalarType | None:
         """Return the annotated result type."""
@@ -236,8 +227,29 @@ class ScriptFunction:
         is_any = kind is None or is_of_python(kind) or isinstance(kind, VectorType)
         return None if is_any else scalar_type(kind)
 
-    def _kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
-        """Wrap the traced body into a CUDA kernel."""
+    def _kernel(self, entry: Block, parameters: tuple[Parameter, ...], returned: object) -> Kernel:
+        """Wrap the traced body into a kernel."""
+        if returned is not None:
+            raise self.source.error(
+                self.source.function,
+                f"the {self._entry_noun} '{self.name}' returns {describe(returned)}",
+            )
+        extents: list[SSAValue] = []
+        if self.runs_as == "cpu_kernel":
+            op = KernelOp(self._entry_name(), (1,), (1,), Region(entry))
+            op.attributes[ON_CPU] = UnitAttr()
+        else:
+            op, extents = self._cuda_kernel(entry)
+        op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
+        current().locate(op)
+        current().name_ids()
+        fence_accumulators(op)
+        launch = launch_function(parameters, op, extents)
+        (check_cpu_kernel if self.runs_as == "cpu_kernel" else check_cuda_kernel)(op)
+        return Kernel(op.sym_name.data, parameters, op, launch)
+
+    def _cuda_kernel(self, entry: Block) -> tuple[KernelOp, list[SSAValue]]:
+        """Return a CUDA kernel with the traced body, and its dynamic extents."""
         shape, node = current().shape, self.source.function
         for what, extents in (("grid", shape.grid), ("block", shape.block)):
             if extents is None:
@@ -246,51 +258,31 @@ class ScriptFunction:
                 )
         assert shape.grid is not None
         assert shape.block is not None
-        name = self._entry_name()
         static = [
             [extent if isinstance(extent, int) else DYNAMIC for extent in extents]
             for extents in (shape.grid, shape.block)
         ]
-        given = [each for each in (*shape.grid, *shape.block) if not isinstance(each, int)]
-        op = KernelOp(name, static[0], static[1], Region(entry))
+        dynamic = [each for each in (*shape.grid, *shape.block) if not isinstance(each, int)]
+        op = KernelOp(self._entry_name(), static[0], static[1], Region(entry))
         op.attributes[EXPLICIT] = UnitAttr()
-        op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
-        op.set_limits([largest(extent) for extent in given])
+        op.set_limits(list(map(largest, dynamic)))
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
-        if shape.cluster != (1, 1, 1):
-            self._set_cluster(op, shape.cluster)
-        if shape.may_alias:
-            op.attributes[MAY_ALIAS] = UnitAttr()
-        if shape.dynamic_bytes:
-            op.shared_bytes = shape.dynamic_bytes
-        current().locate(op)
-        current().name_ids()
-        fence_accumulators(op)
-        launch = launch_function(parameters, op, given)
-        check_cuda_kernel(op)
-        return Kernel(name, parameters, op, launch)
-
-    def _set_cluster(self, op: KernelOp, cluster: tuple[int, int, int]) -> None:
-        """Set the cluster size."""
-        for axis, blocks, size in zip("xyz", op.grid_dims, cluster, strict=True):
+        for axis, blocks, size in zip("xyz", op.grid_dims, shape.cluster, strict=True):
             if size > 1 and (blocks == DYNAMIC or blocks % size):
                 raise self.source.error(
-                    self.source.function,
+                    node,
                     f"the grid of '{self.name}' is not divisible into clusters of {size} blocks "
                     f"along {axis}",
                     f"use a compile-time extent that is a multiple of {size}",
                 )
-        op.cluster = cluster
-
-    def _cpu_kernel(self, entry: Block, parameters: tuple[Parameter, ...]) -> Kernel:
-        """Wrap the traced body into a CPU kernel."""
-        op = KernelOp(self._entry_name(), (1,), (1,), Region(entry))
-        op.attributes[ON_CPU] = UnitAttr()
-        op.mark_arguments(UNSIGNED, [_is_unsigned(each.type) for each in parameters])
-        current().locate(op)
-        check_cpu_kernel(op)
-        return Kernel(op.sym_name.data, parameters, op, launch_function(parameters, op, ()))
+        if shape.cluster != (1, 1, 1):
+            op.cluster = shape.cluster
+        if shape.may_alias:
+            op.attributes[MAY_ALIAS] = UnitAttr()
+        if shape.dynamic_bytes:
+            op.shared_bytes = shape.dynamic_bytes
+        return op, dynamic
 
     def _public(
         self, entry: Block, parameters: tuple[Parameter, ...], returned: object
@@ -409,32 +401,9 @@ class ScriptFunction:
         return statements.run_function(self.source.function, arguments, returns)
 
 
-def _is_attribute(target: ast.Attribute, outside: Mapping[str, object]) -> bool:
-    """Return whether an assignment target is an attribute of the function."""
-    root = target.value
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return isinstance(root, ast.Name) and isinstance(outside.get(root.id), Attributes)
-
-
-def _resolved(parameter: Parameter, argument: object) -> Parameter:
-    """Return a parameter, a `void_p` with its inferred element type."""
-    if not isinstance(argument, VoidPointer) or argument.element is None:
-        return parameter
-    return Parameter(parameter.name, PointerType(argument.element, is_void=True))
-
-
 def _is_unsigned(kind: object) -> bool:
     """Return whether a parameter is an unsigned integer or has unsigned elements."""
     if kind == VOID_POINTER:
         return False
     element = kind.element if isinstance(kind, TensorType | PointerType) else kind
     return isinstance(element, ScalarType) and element.is_unsigned
-
-
-def _is_filled(cell: object) -> bool:
-    """Return whether a closure variable has a value."""
-    try:
-        return hasattr(cell, "cell_contents")
-    except ValueError:
-        return False

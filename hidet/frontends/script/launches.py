@@ -78,10 +78,7 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
     """Yield the values that an operation, or one nested in it, uses from outside."""
     inside = set(op.walk())
     for each in inside:
-        for operand in each.operands:
-            owner = operand.owner
-            if not isinstance(owner, Operation) or owner not in inside:
-                yield operand
+        yield from (operand for operand in each.operands if operand.owner not in inside)
 
 
 def largest(extent: SSAValue) -> int | None:

@@ -4,6 +4,7 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i64
@@ -17,7 +18,7 @@ from hidet.frontends.script.exits import Ended, Exit, Exits
 from hidet.frontends.script.iterables import Grid, Group, Range, Tasks
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Index, Scalar, branch_of, constant, convert, index_of
-from hidet.frontends.script.syntax_analysis import are_assigned, subscripted_paths
+from hidet.frontends.script.syntax_analysis import are_assigned, names_of, subscripted_paths
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, INDEX
@@ -50,11 +51,11 @@ class Loops(Assignments):
         match over:
             case Range() if self._indexes_python_values(node, over):
                 return self._unrolled(node)
-            case Range():
-                self._grid_loop(node, [over], single=True)
-            case Grid():
-                single = len(over.ranges) == 1 and not over.bind_tuple
-                self._grid_loop(node, list(over.ranges), single=single)
+            case Range() | Grid():
+                ranges = [over] if isinstance(over, Range) else list(over.ranges)
+                is_tuple = isinstance(over, Grid) and (len(ranges) != 1 or over.bind_tuple)
+                with self.exits.loop():
+                    self._nest(node, ranges, [], single=not is_tuple)
             case Tasks():
                 self._task_loop(node, over)
             case Group():
@@ -83,29 +84,29 @@ class Loops(Assignments):
         """Return whether the body subscripts Python values by the loop's compile-time index."""
         if not isinstance(node.target, ast.Name) or not over.is_known:
             return False
-        return any(
-            isinstance(self.python_value(path), list | tuple | dict)
-            for path in subscripted_paths(node.body, node.target.id)
-        )
+        for name, *attributes in subscripted_paths(node, node.target.id):
+            scope = self.scopes.find(name)
+            value = self.outside.get(name) if scope is None else scope.names[name]
+            for attribute in attributes:
+                value = None if isinstance(value, Scalar) else getattr(value, attribute, None)
+            if isinstance(value, list | tuple | dict):
+                return True
+        return False
 
     def _unrolled(self, node: ast.For) -> Ended | None:
         """Execute the body of a loop once per value of a Python iterable."""
         with self.exits.loop():
             for value in self.python_values(node.iter):
-                left = self._iteration(node, value)
+                if pending := self.exits.loop_exits():
+                    left = self.guarded(pending, node, partial(self._iterate, node, value))
+                else:
+                    with self.scopes.open(runtime=False):
+                        left = self._iterate(node, value)
                 if left is not None and left.kind == "break":
                     break
                 if left is not None and left.kind == "return":
                     return left
         return None
-
-    def _iteration(self, node: ast.For, value: object) -> Ended | None:
-        """Execute the body for one value, guarded by the exits of earlier iterations."""
-        pending = self.exits.loop_exits()
-        if pending:
-            return self.guarded(pending, node, lambda: self._iterate(node, value))
-        with self.scopes.open(runtime=False):
-            return self._iterate(node, value)
 
     def _iterate(self, node: ast.For, value: object) -> Ended | None:
         """Execute the body of a loop for one value."""
@@ -116,7 +117,7 @@ class Loops(Assignments):
     def _bind_target(self, node: ast.For, value: object) -> None:
         """Bind the loop variables; one that the body assigns becomes a local variable."""
         self.bind(node.target, value)
-        for name in [each.id for each in ast.walk(node.target) if isinstance(each, ast.Name)]:
+        for name in names_of(node.target):
             scope = self.scopes.find(name)
             assert scope is not None
             bound = scope.names[name]
@@ -153,8 +154,13 @@ class Loops(Assignments):
             with current().inside(test):
                 value = convert(bool(condition) if is_endless else condition, BOOL)
             with current().arm() as before:
-                if pending:
-                    value = self._guarded_test(pending, test, value)
+                if pending:  # false once an exit has been taken
+                    with current().arm() as block:
+                        false = block, constant(False, BOOL)
+                    value = branch_of(self.exits.none_taken(pending), (test, value), false)
+                    if not any(pending.values()):
+                        assert isinstance(value.ssa.owner, scf.IfOp)
+                        value.ssa.owner.attributes[GUARD] = UnitAttr()
                 else:
                     current().adopt(test)
                 insert(scf.ConditionOp(value.ssa))
@@ -163,21 +169,6 @@ class Loops(Assignments):
         if is_endless and all(each.kind == "return" for each in pending):
             return Ended("return", stored=self.exits.frames[0].result is not None)
         return None
-
-    def _guarded_test(self, pending: Mapping[Exit, bool], test: Block, value: Scalar) -> Scalar:
-        """Insert the test of a loop, which is false once an exit has been taken."""
-        with current().arm() as block:
-            false = block, constant(False, BOOL)
-        tested = branch_of(self.exits.none_taken(pending), (test, value), false)
-        if not any(pending.values()):
-            assert isinstance(tested.ssa.owner, scf.IfOp)
-            tested.ssa.owner.attributes[GUARD] = UnitAttr()
-        return tested
-
-    def _grid_loop(self, node: ast.For, ranges: list[Range], *, single: bool) -> None:
-        """Emit nested run-time loops."""
-        with self.exits.loop():
-            self._nest(node, ranges, [], single=single)
 
     def _nest(
         self, node: ast.For, ranges: list[Range], outer: list[Index], *, single: bool

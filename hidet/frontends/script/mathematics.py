@@ -5,21 +5,15 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
+from xdsl.ir import SSAValue
+
 from hidet.arch.functions import FLOAT_FUNCTIONS, FUNCTIONS, Operand, ScalarFunction
 from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import FUNCTIONS as OF_ONE_FLOAT
 from hidet.frontends.script.operators import mathematics
-from hidet.frontends.script.scalars import (
-    Scalar,
-    binary,
-    constant,
-    convert,
-    elementary,
-    is_number,
-    scalar_of,
-)
+from hidet.frontends.script.scalars import Scalar, binary, convert, elementary, is_number
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import (
     BOOL,
@@ -30,10 +24,9 @@ from hidet.frontends.script.types import (
     U32,
     U64,
     ScalarType,
-    VectorType,
     common_type,
 )
-from hidet.frontends.script.vectors import Vector, packed
+from hidet.frontends.script.vectors import Vector, elementwise
 
 
 def scalar_function(name: str) -> Callable[..., Scalar | float]:
@@ -71,12 +64,9 @@ def _of_floats(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
         raise ScriptError(f"there is no nextafter of {kind}", hint="of f32 and f64 there is")
     wide = F64 if kind == F64 else F32
     takes = [I32 if each is Operand.NUMBER else wide for each in entry.takes]
-    result = _called(entry, operands, takes, BOOL if _is_test(entry) else wide)
-    return result if _is_test(entry) else convert(result, kind)
-
-
-def _is_test(entry: ScalarFunction) -> bool:
-    return entry.gives is Operand.TRUTH
+    if entry.gives is Operand.TRUTH:
+        return _called(entry, operands, takes, BOOL)
+    return convert(_called(entry, operands, takes, wide), kind)
 
 
 def _of_words(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
@@ -115,18 +105,13 @@ def _called(
     gives: ScalarType,
 ) -> Scalar:
     """Call a function with operands converted to these types."""
-    values = [
-        convert(_scalar(each, kind), kind).ssa for each, kind in zip(operands, takes, strict=True)
-    ]
+    values: list[SSAValue] = []
+    for each, kind in zip(operands, takes, strict=True):
+        if isinstance(each, int) and kind.kind == "unsigned":
+            each &= kind.limits[1]  # a negative number is taken modulo the word size
+        values.append(convert(each, kind).ssa)
     op = FunctionOp(entry.function, values, gives.ir)
     return Scalar(insert(op).result, gives)
-
-
-def _scalar(value: object, kind: ScalarType) -> Scalar:
-    """Return an operand as a scalar; a negative number is taken modulo the word size."""
-    if isinstance(value, int) and kind.kind == "unsigned":
-        return constant(value & kind.limits[1], kind)
-    return scalar_of(value, kind)
 
 
 def degrees(x: object) -> object:
@@ -168,21 +153,6 @@ def logarithm(x: object, base: object = math.e) -> Scalar:
     return binary("/", natural, math.log(base) if known else elementary("log", base))
 
 
-def any_of(values: Sequence[object]) -> object:
-    """Return whether any condition holds; all are evaluated."""
-    return reduce(partial(binary, "|"), map(condition, values), False)
-
-
-def all_of(values: Sequence[object]) -> object:
-    """Return whether all conditions hold; all are evaluated."""
-    return reduce(partial(binary, "&"), map(condition, values), True)
-
-
-def condition(value: object) -> Scalar:
-    """Return whether a value is not zero."""
-    return convert(value, BOOL)
-
-
 def maximum(*values: object) -> object:
     """Return the largest value; a number wins over NaN, as in CUDA's fmaxf."""
     return _extreme("max", values)
@@ -221,34 +191,20 @@ def atan2(y: object, x: object) -> Scalar:
 power = _of_two("pow", "**", "Return x to the power of y.")
 
 
-def _fma_of_vectors(kind: VectorType, *operands: object) -> Vector:
-    """Return the elementwise x * y + z; scalars are broadcast."""
-    rows = [each if isinstance(each, Vector) else [each] * kind.lanes for each in operands]
-    if len({len(row) for row in rows}) != 1:
-        raise ScriptError(
-            f"fma of {', '.join(map(describe, operands[:-1]))} and {describe(operands[-1])}",
-            hint="vectors with the same number of elements, or scalars",
-        )
-    elements = [_fma_of_scalars(each) for each in zip(*rows, strict=True)]
-    return Vector(VectorType(elements[0].type, kind.lanes), tuple(elements))
-
-
 def fma(x: object, y: object, z: object) -> Scalar | Vector:
     """Return x * y + z, rounded once, in the common type of the operands, at least f32.
 
     Vectors are computed elementwise; those of f16 and bf16 keep their type.
     """
-    vectors = [each for each in (x, y, z) if isinstance(each, Vector)]
-    if vectors:
-        pairs = packed("fma", x, y, z)
-        return _fma_of_vectors(vectors[0].type, x, y, z) if pairs is None else pairs
-    return _fma_of_scalars((x, y, z))
+    if any(isinstance(each, Vector) for each in (x, y, z)):
+        return elementwise("fma", _fma_of_scalars, x, y, z)
+    return _fma_of_scalars(x, y, z)
 
 
 _FMA = mathematics("FmaOp")
 
 
-def _fma_of_scalars(operands: Sequence[object]) -> Scalar:
+def _fma_of_scalars(*operands: object) -> Scalar:
     kind = F32
     for value in operands:
         if isinstance(value, Scalar):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
-from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
@@ -23,7 +22,7 @@ from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Index, Scalar, is_integer
 from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_address
 from hidet.frontends.script.tracing import current, insert
-from hidet.frontends.script.types import TensorType, check_shape, element_type
+from hidet.frontends.script.types import TensorType, as_tuple, check_shape, element_type
 from hidet.frontends.script.variables import mark_sign
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
@@ -44,7 +43,7 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
     """
     kind = TensorType(dtype, shape, layout)
     tasks, _ = _layout(kind)
-    if not _is_spread(tasks):
+    if not kind.is_spread:
         return _tensor_in(current().local_array, kind)
     shape = tasks.shape
     if kind.lanes > 1:  # a thread holds all elements of a vector
@@ -68,7 +67,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
     """
     kind = TensorType(dtype, shape, layout)
     tasks, _ = _layout(kind)
-    if _is_spread(tasks):
+    if kind.is_spread:
         raise ScriptError(
             f"the layout {tasks} distributes elements over threads, but shared memory is not",
             hint="use row_major and column_major alone",
@@ -90,11 +89,6 @@ def _tensor_in(
     shape = extents if kind.lanes == 1 else (*extents, kind.lanes)
     memory = mark_sign(allocate(kind.element.ir, shape), kind.element)
     return Tensor(memory, kind.dtype, layout.shape, _digits(layout, extents), swizzle=swizzle)
-
-
-def _is_spread(layout: TaskMap) -> bool:
-    """Return whether a layout distributes elements over threads."""
-    return bool(layout.spatial_digits or layout.replicate_digits)
 
 
 def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
@@ -170,9 +164,11 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
     if pointer.dtype != kind.dtype or space_of(memory) is Space.REGISTER:
         return None
     layout, swizzle = _layout(kind)
-    if memory.get_num_dims() == 1 and _holds(pointer, kind):
-        (start,) = pointer.indices
-        return Tensor(pointer.memory, kind.dtype, kind.shape, layout, start, swizzle)
+    if memory.get_num_dims() == 1:
+        (extent,), (start,) = memory.get_shape(), pointer.indices
+        end = prod(kind.scalar_shape) + (start if isinstance(start, int) else 0)
+        if extent < 0 or end <= extent:
+            return Tensor(pointer.memory, kind.dtype, kind.shape, layout, start, swizzle)
     if kind.lanes > 1:
         return None
     extents = _memory_shape(layout)
@@ -183,14 +179,6 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
     return Tensor(
         pointer.memory, kind.dtype, kind.shape, digits, swizzle=swizzle, base=pointer.indices
     )
-
-
-def _holds(pointer: Pointer, kind: TensorType) -> bool:
-    """Return whether memory of rank 1 can hold a tensor type from an address on."""
-    (extent,) = memref_type(pointer.memory).get_shape()
-    (start,) = pointer.indices
-    size = prod(kind.scalar_shape)
-    return extent < 0 or (size + (start if isinstance(start, int) else 0) <= extent)
 
 
 class DeclareScope(Enum):
@@ -258,23 +246,16 @@ def as_tensor_pointer(
         )
     (start,) = pointer.indices
     if layout is not None:
-        known, swizzle = _layout(TensorType(dtype, shape, layout))
-        if _is_spread(known):
+        whole = TensorType(dtype, shape, layout)
+        known, swizzle = _layout(whole)
+        if whole.is_spread:
             raise ScriptError(f"the layout {known} distributes elements over threads")
         return Tensor(pointer.memory, kind, known.shape, known, start, swizzle)
-    return Tensor(pointer.memory, kind, _extents(shape), None, start)
-
-
-def _extents(shape: object) -> tuple[Index, ...]:
-    """Return extents, run-time ones as scalars."""
-    given = cast("tuple[object, ...]", shape if isinstance(shape, list | tuple) else (shape,))
     extents: list[Index] = []
-    for value in given:
-        if isinstance(value, Scalar) and is_integer(value):
-            extents.append(value)
-        else:
-            extents.extend(check_shape((value,)))
-    return tuple(extents)
+    for value in as_tuple(shape):
+        is_known = not (isinstance(value, Scalar) and is_integer(value))
+        extents.extend(check_shape(value) if is_known else [value])
+    return Tensor(pointer.memory, kind, tuple(extents), None, start)
 
 
 def _layout(kind: TensorType) -> tuple[TaskMap, SwizzledLayout | None]:
@@ -313,10 +294,8 @@ class Registers:
             )
         return replace(self, type=TensorType(self.type.element, (1,)), first=self.first + number)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{describe(self.pointer)} seen as {self.type}"
-
-    __repr__ = __str__
 
 
 def view(ptr: object, tp: object) -> Tensor | Registers:

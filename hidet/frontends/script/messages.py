@@ -26,10 +26,6 @@ def describe(value: object) -> str:
         case _ if callable(value) and hasattr(value, "__name__"):
             return f"the function {value.__name__}"
         case _:
-            return f"the {type(value).__name__} {_shown(value)}"
-
-
-def _shown(value: object) -> str:
-    """Return the repr of a value on one line, shortened."""
-    text = one_line(" ".join(without_addresses(repr(value)).split()))
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 4]} ..."
+            text = one_line(" ".join(without_addresses(repr(value)).split()))
+            shown = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 4]} ..."
+            return f"the {type(value).__name__} {shown}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
-from types import TracebackType
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -138,12 +137,7 @@ class ScriptModule(IRModule):
         self._token = _MODULE.set(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         assert self._token is not None
         _MODULE.reset(self._token)
         self._token = None

@@ -23,6 +23,7 @@ from hidet.frontends.script.types import (
     ScalarType,
     TensorType,
     VectorType,
+    as_tuple,
     is_of_python,
     scalar_type,
 )
@@ -43,9 +44,8 @@ class TypeList:
 
     def values(self, what: str, value: object) -> tuple[object, ...]:
         """Return the values of a tuple argument."""
-        is_tuple = isinstance(value, tuple | list)
-        values = tuple(cast("Sequence[object]", value)) if is_tuple else ()
-        if len(values) != len(self.types):
+        values = as_tuple(value)
+        if len(values) != len(self.types) or not isinstance(value, tuple | list):
             raise ScriptError(
                 f"{what} is {self}, and got {describe(value)}",
                 hint=f"a tuple of {len(self.types)} values",
@@ -150,12 +150,11 @@ def flatten_arguments(
         kind = annotations.get(name)
         if isinstance(kind, TypeList):
             values.extend(kind.values(named(name), value))
-        elif not isinstance(kind, VectorType):
-            values.append(value)
-        elif isinstance(value, Vector) and value.type == kind:
-            values.extend(value.elements)
+        elif isinstance(kind, VectorType):
+            convert_argument(named(name), kind, value, is_launch=True, is_changed=False)
+            values.extend(cast("Vector", value).elements)
         else:
-            raise ScriptError(f"{named(name)} is {kind}, and got {describe(value)}")
+            values.append(value)
     return values
 
 

@@ -4,20 +4,13 @@ import builtins
 import difflib
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.builtins import length, loop_range
-from hidet.frontends.script.mathematics import (
-    MATH_FUNCTIONS,
-    absolute,
-    all_of,
-    any_of,
-    maximum,
-    minimum,
-    power,
-)
+from hidet.frontends.script.functional import length, logical_and, logical_or
+from hidet.frontends.script.iterables import loop_range
+from hidet.frontends.script.mathematics import MATH_FUNCTIONS, absolute, maximum, minimum, power
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Pointer, Tensor
@@ -52,10 +45,16 @@ _REPLACEMENTS = {
 }
 """Replacements of library functions that scripts have under another name."""
 
+
+def _of_list(function: Callable[..., object]) -> Callable[[Iterable[object]], object]:
+    """Return a function that takes the operands of another one as a list."""
+    return lambda values: function(*values)
+
+
 SUBSTITUTES: dict[object, Callable[..., object]] = {
     range: loop_range,
-    any: any_of,
-    all: all_of,
+    any: _of_list(logical_or),
+    all: _of_list(logical_and),
     max: maximum,
     min: minimum,
     abs: absolute,
@@ -83,17 +82,13 @@ PYTHON_BUILTINS = {
 """The Python builtins that scripts may use."""
 
 
-def _values_in(argument: object) -> list[object]:
-    """Return the run-time values in an argument or in a list."""
-    parts = cast("list[object]", argument) if type(argument) is list else [argument]
-    return [each for each in parts if isinstance(each, Scalar | Tensor | Pointer | Vector)]
-
-
 def substitute_for(
     function: Callable[..., object], arguments: Sequence[object]
 ) -> Callable[..., object]:
     """Return what to call: the function, or its substitute for run-time values."""
-    given = [part for each in arguments for part in _values_in(each)]
+    lists = [cast("list[object]", each) if type(each) is list else [each] for each in arguments]
+    values = Scalar | Tensor | Pointer | Vector
+    given = [each for parts in lists for each in parts if isinstance(each, values)]
     is_hashable = getattr(type(function), "__hash__", None) is not None
     if is_hashable and function in SUBSTITUTES and (given or function is range):
         return SUBSTITUTES[function]

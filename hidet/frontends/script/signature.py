@@ -55,13 +55,10 @@ def evaluated_defaults(
     node: ast.arguments, evaluate: Callable[[ast.expr], object]
 ) -> dict[str, object]:
     """Return the values of the defaults, by parameter."""
-    names = [each.arg for each in (*node.posonlyargs, *node.args)]
-    first = len(names) - len(node.defaults)
-    defaults = dict(zip(names[first:], map(evaluate, node.defaults), strict=True))
-    for each, value in zip(node.kwonlyargs, node.kw_defaults, strict=True):
-        if value is not None:
-            defaults[each.arg] = evaluate(value)
-    return defaults
+    plain = [*node.posonlyargs, *node.args]
+    optional = [*plain[len(plain) - len(node.defaults) :], *node.kwonlyargs]
+    defaults = zip(optional, [*node.defaults, *node.kw_defaults], strict=True)
+    return {each.arg: evaluate(value) for each, value in defaults if value is not None}
 
 
 def unpack(value: object, targets: Sequence[ast.expr]) -> list[tuple[ast.expr, object]]:

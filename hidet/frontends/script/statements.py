@@ -67,16 +67,11 @@ class Statements(Loops):
         self, statement: ast.If, after: Sequence[ast.stmt]
     ) -> tuple[ast.If, Sequence[ast.stmt]]:
         """Move what follows `if c: return` into its `else`."""
-        if not after:
-            return statement, after
         then_leaves, else_leaves = always_exits(statement.body), always_exits(statement.orelse)
-        if not then_leaves and not else_leaves:
+        if not after or not (then_leaves or else_leaves):
             return statement, after
         body, orelse = list(statement.body), list(statement.orelse)
-        if then_leaves:
-            orelse += after
-        else:
-            body += after
+        (orelse if then_leaves else body).extend(after)
         moved = ast.copy_location(ast.If(statement.test, body, orelse), statement)
         return moved, ()
 
@@ -126,11 +121,8 @@ class Statements(Loops):
     def _annotation(self, node: ast.expr | None) -> ScalarType | None:
         """Return the scalar type of an annotation; other annotations are ignored."""
         kind = None if node is None else self.evaluate(node)
-        return (
-            None
-            if kind is None or isinstance(kind, TensorType | PointerType | VectorType)
-            else scalar_type(kind)
-        )
+        is_memory = isinstance(kind, TensorType | PointerType | VectorType)
+        return None if kind is None or is_memory else scalar_type(kind)
 
     def _as(self, value: object, kind: ScalarType | None, *, is_changed: bool = False) -> object:
         """Convert a value to a type, if there is one."""
@@ -215,10 +207,15 @@ class Statements(Loops):
         """Execute one side of a branch with a known condition, or emit a run-time branch."""
         if not isinstance(condition, Scalar):
             return self.run(node.body if condition else node.orelse)
-        sides = [self._side(statements) for statements in (node.body, node.orelse)]
-        ends = [left for _, _, left in sides]
-        merged = self._merged(node, [names for _, names, _ in sides], ends)
-        blocks = [block for block, _, _ in sides]
+        blocks: list[Block] = []
+        names: list[dict[str, object]] = []
+        ends: list[Ended | None] = []
+        for statements in (node.body, node.orelse):
+            with current().arm() as block, self.scope() as scope:
+                ends.append(self.run(statements))
+            blocks.append(block)
+            names.append(scope)
+        merged = self._merged(node, names, ends)
         returned = self._returned(node, blocks, ends)
         pairs = list(merged.values()) + ([returned] if returned is not None else [])
         results = self._insert_branch(condition, blocks, pairs)
@@ -231,14 +228,6 @@ class Statements(Loops):
         kind = lefts[0].kind if lefts[0].kind == lefts[1].kind else None
         stored = any(left.stored for left in lefts)
         return Ended(kind, results[-1] if returned is not None else None, stored)
-
-    def _side(
-        self, statements: Sequence[ast.stmt]
-    ) -> tuple[Block, dict[str, object], Ended | None]:
-        """Execute a side of a run-time branch in a scope of its own."""
-        with current().arm() as block, self.scope() as scope:
-            left = self.run(statements)
-        return block, scope, left
 
     def _merged(
         self, node: ast.If, sides: list[dict[str, object]], ends: list[Ended | None]

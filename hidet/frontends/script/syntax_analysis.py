@@ -1,40 +1,24 @@
 """Queries on syntax trees: assigned and read names, exits, unsupported statements."""
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
+
+_ASSIGNMENTS = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
 
 
 @cache
 def assigned_names(code: ast.AST) -> frozenset[str]:
     """Return the names that a statement assigns, nested ones included, without `for` targets."""
-    return frozenset(_assigned(code))
+    nodes = [node for node in ast.walk(code) if isinstance(node, _ASSIGNMENTS)]
+    targets = [node.targets if isinstance(node, ast.Assign) else [node.target] for node in nodes]
+    return frozenset(name for each in targets for target in each for name in names_of(target))
 
 
-def _assigned(code: ast.AST) -> Iterator[str]:
-    for node in ast.walk(code):
-        match node:
-            case ast.Assign():
-                for target in node.targets:
-                    yield from names_of(target)
-            case ast.AnnAssign() | ast.AugAssign() | ast.NamedExpr():
-                yield from names_of(node.target)
-            case _:
-                pass
-
-
-def names_of(target: ast.expr) -> Iterator[str]:
-    """Yield the names that an assignment target binds."""
-    match target:
-        case ast.Name():
-            yield target.id
-        case ast.Tuple() | ast.List():
-            for element in target.elts:
-                yield from names_of(element)
-        case ast.Starred():
-            yield from names_of(target.value)
-        case _:
-            pass
+def names_of(target: ast.expr) -> list[str]:
+    """Return the names that an assignment target binds."""
+    names = [node for node in ast.walk(target) if isinstance(node, ast.Name)]
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
 
 
 @cache
@@ -81,28 +65,17 @@ def always_exits(statements: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Return | ast.Continue | ast.Break)
 
 
-def subscripted_paths(statements: Iterable[ast.stmt], index: str) -> Iterator[tuple[str, ...]]:
-    """Yield the dotted paths that a name subscripts, as in `sizes[i]` or `self.sizes[i + 1]`."""
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Subscript) and any(
-                isinstance(each, ast.Name) and each.id == index for each in ast.walk(node.slice)
-            ):
-                path = _path(node.value)
-                if path is not None:
-                    yield path
-
-
-def _path(node: ast.expr) -> tuple[str, ...] | None:
-    """Return the names of `a.b.c`, or None for any other expression."""
-    match node:
-        case ast.Name():
-            return (node.id,)
-        case ast.Attribute():
-            outer = _path(node.value)
-            return None if outer is None else (*outer, node.attr)
-        case _:
-            return None
+@cache
+def subscripted_paths(loop: ast.For, index: str) -> frozenset[tuple[str, ...]]:
+    """Return the paths that a name subscripts in a loop, as `sizes[i]` or `self.sizes[i + 1]`."""
+    paths = [
+        ast.unparse(node.value).split(".")
+        for statement in loop.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Subscript)
+        and any(isinstance(each, ast.Name) and each.id == index for each in ast.walk(node.slice))
+    ]
+    return frozenset(tuple(path) for path in paths if all(map(str.isidentifier, path)))
 
 
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {

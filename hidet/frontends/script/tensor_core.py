@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.arch.hopper import WGMMA
-from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction, Operand
+from hidet.arch.instructions import LDMATRIX, MMA_SYNC, MmaInstruction
 from hidet.dialects import cuda
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import memref_type
@@ -59,7 +59,7 @@ class MmaConfig(metaclass=_ByName):
         self.m, self.n, self.k = instruction.shape
         _, self.input_dtype, self.output_dtype = self.name.split("_")
         self.required_arch: tuple[int, int] = divmod(instruction.arch, 10)
-        self._operands = {operand.name: operand for operand in instruction.operands}
+        self.operands = {operand.name: operand for operand in instruction.operands}
         self.a_load_map = self.load_a_map = self._fragment("a")
         self.b_load_map = self.load_b_map = self._fragment("b")
         self.c_store_map = self.store_c_map = self._fragment("c")
@@ -72,12 +72,8 @@ class MmaConfig(metaclass=_ByName):
         """Return all configurations."""
         return [MmaConfig(instruction) for instruction in MMA_SYNC.values()]
 
-    def operand(self, name: str) -> Operand:
-        """Return the operand `a`, `b` or `c` of the instruction."""
-        return self._operands[name]
-
     def _fragment(self, name: str) -> TaskMap:
-        fragment = self._operands[name].fragment
+        fragment = self.operands[name].fragment
         assert fragment is not None
         return fragment
 
@@ -87,10 +83,8 @@ class MmaConfig(metaclass=_ByName):
     def __hash__(self) -> int:
         return hash(self.name)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"MmaConfig.{self.name}()"
-
-    __repr__ = __str__
 
 
 def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> None:
@@ -109,14 +103,9 @@ def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> 
             hint=f"such as {MmaConfig.all()[0]}",
         )
     function = f"mma_sync {config.name}"
-    a, b, c = (
-        operand_at(function, config.operand(name), value, count)
-        for name, value, count in (
-            ("a", a_addr, config.a_elements),
-            ("b", b_addr, config.b_elements),
-            ("c", c_addr, config.c_elements),
-        )
-    )
+    a = operand_at(function, config.operands["a"], a_addr, config.a_elements)
+    b = operand_at(function, config.operands["b"], b_addr, config.b_elements)
+    c = operand_at(function, config.operands["c"], c_addr, config.c_elements)
     insert(cuda.MmaSyncOp(config.name, a, b, c))
 
 

@@ -46,12 +46,10 @@ class TensorMapType:
     @property
     def extents(self) -> tuple[int, ...]:
         """The extents of the box."""
-        return check_shape(tuple(self.box))
+        return check_shape(self.box)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"tensor_map({self.tensor}, box={self.box}, swizzle={self.swizzle})"
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,12 @@ from hidet.frontends.script.tensors import (
     Pointer,
     Tensor,
     address_of,
-    as_indices,
     check_rank,
     load_at,
     store_at,
 )
 from hidet.frontends.script.tracing import current
-
-
-def is_part(tensor: Tensor, indices: Sequence[object]) -> bool:
-    """Return whether indices name a slice, not an element."""
-    return 0 < len(indices) < len(tensor.shape) or any(isinstance(i, slice) for i in indices)
+from hidet.frontends.script.types import as_tuple
 
 
 def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
@@ -88,7 +83,7 @@ def _bound(value: object, default: Index) -> Index:
 
 def read(tensor: Tensor, index: object, protected: bool = True) -> Scalar:
     """Execute `tensor.read(indices, protected=True)`: load an element, or 0 out of bounds."""
-    indices = as_indices(index)
+    indices = as_tuple(index)
     condition = inside(tensor, indices) if protected else True
     if not isinstance(condition, Scalar):
         return load_at(address_of(tensor, indices))
@@ -101,7 +96,7 @@ def read(tensor: Tensor, index: object, protected: bool = True) -> Scalar:
 
 def write(tensor: Tensor, index: object, value: object, protected: bool = True) -> None:
     """Execute `tensor.write(indices, value, protected=True)`: store unless out of bounds."""
-    indices = as_indices(index)
+    indices = as_tuple(index)
     condition = inside(tensor, indices) if protected else True
     if not isinstance(condition, Scalar):
         store_at(value, address_of(tensor, indices))
@@ -118,11 +113,6 @@ def inside(tensor: Tensor, indices: Sequence[object]) -> object:
     at = cast("Sequence[Index]", indices)
     fits = [index < extent for index, extent in zip(at, tensor.shape, strict=True)]
     return reduce(logical_and, fits, True)
-
-
-def lanes_of(pointer: Pointer) -> Lanes:
-    """Return the elements of the vector that a pointer points to."""
-    return Lanes(pointer.memory, pointer.element, (pointer.lanes,), base=pointer.indices)
 
 
 def lane_at(lanes: Lanes, name: str) -> Pointer:

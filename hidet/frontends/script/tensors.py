@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, TensorType, i64
@@ -20,7 +20,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.scalars import Index, Scalar, as_index, convert, index_of, is_integer
 from hidet.frontends.script.tracing import current, insert
-from hidet.frontends.script.types import ElementType, OfElements, VectorType
+from hidet.frontends.script.types import ElementType, OfElements, VectorType, as_tuple
 from hidet.frontends.script.variables import mark_sign
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
@@ -65,11 +65,11 @@ class Tensor(Value, OfElements):
 
     def __getitem__(self, indices: object) -> Scalar:
         """Load an element, in a Python function."""
-        return load_at(address_of(self, as_indices(indices)))
+        return load_at(address_of(self, as_tuple(indices)))
 
     def __setitem__(self, indices: object, value: object) -> None:
         """Store an element, in a Python function."""
-        store_at(value, address_of(self, as_indices(indices)))
+        store_at(value, address_of(self, as_tuple(indices)))
 
     __iter__ = None
 
@@ -77,7 +77,11 @@ class Tensor(Value, OfElements):
         """Return the elements of a register tile that a worker holds, for a loop of the kernel."""
         from hidet.frontends.script.iterables import tasks_of
 
-        layout = layout_of(self)
+        kind = self.memory.type
+        layout = None
+        if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
+            # If a pass is still to choose the layout, only its shape is meaningful.
+            layout = kind.layout.data or repeat(*kind.get_shape())
         if layout is None:
             raise ScriptError(
                 f"{describe(self)} is not distributed over threads",
@@ -159,23 +163,7 @@ class Pointer(Value, OfElements):
         return f"a pointer ~{self.dtype}"
 
 
-def layout_of(tensor: Tensor) -> TaskMap | None:
-    """Return the layout of a register tile, None for other tensors.
-
-    If a pass is still to choose the layout, only its shape is meaningful.
-    """
-    kind = tensor.memory.type
-    if not isinstance(kind, MemRefType) or not isinstance(kind.layout, TaskMapAttr):
-        return None
-    return repeat(*kind.get_shape()) if kind.layout.data is None else kind.layout.data
-
-
 # Addresses.
-
-
-def as_indices(index: object) -> tuple[Any, ...]:
-    """Return the indices of a subscript as a tuple."""
-    return tuple(cast("Sequence[Any]", index)) if isinstance(index, tuple | list) else (index,)
 
 
 def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
@@ -265,42 +253,34 @@ def _linear(tensor: Tensor, start: Index, indices: Sequence[Index]) -> Index:
 
 def load_at(pointer: Pointer) -> Scalar:
     """Load from an address; a vector is returned as its `Vector`."""
-    if isinstance(pointer.dtype, VectorType):
-        return cast("Scalar", _load_vector(pointer, pointer.dtype))
+    kind = pointer.dtype
+    if isinstance(kind, VectorType):  # by the widest accesses, from registers element by element
+        source = pointer
+        if run := _access_lanes(pointer):
+            source = registers_of(kind)
+            for first in range(0, kind.lanes, run):
+                _copy_lanes(source.lane(first), pointer.lane(first), run)
+        return cast("Scalar", vector_in(source, kind))
     memory, indices = element_at(pointer)
     load = LoadOp if isinstance(memory.type, TensorType) else memref.LoadOp.get
-    return Scalar(insert(load(memory, indices)).results[0], pointer.dtype)
+    return Scalar(insert(load(memory, indices)).results[0], kind)
 
 
 def store_at(value: object, pointer: Pointer) -> None:
-    """Store a value, converted to the element type."""
-    if isinstance(pointer.dtype, VectorType):
-        _store_vector(pointer, pointer.dtype, value)
+    """Store a value, converted to the element type, or a vector as `load_at` loads it."""
+    kind = pointer.dtype
+    if isinstance(kind, VectorType):
+        vector, run = kind(value), _access_lanes(pointer)
+        target = registers_of(kind) if run else pointer
+        for lane, each in enumerate(vector):
+            store_at(each, target.lane(lane))
+        for first in range(0, kind.lanes, run) if run else ():
+            _copy_lanes(pointer.lane(first), target.lane(first), run)
         return
-    scalar = convert(value, pointer.dtype)
+    scalar = convert(value, kind)
     memory, indices = element_at(pointer)
     store = StoreOp if isinstance(memory.type, TensorType) else memref.StoreOp.get
     insert(store(scalar.ssa, memory, indices))
-
-
-def _load_vector(pointer: Pointer, kind: VectorType) -> Vector:
-    """Load a vector by the widest accesses, from registers element by element."""
-    source = pointer
-    if run := _access_lanes(pointer):
-        source = registers_of(kind)
-        for first in range(0, kind.lanes, run):
-            _copy_lanes(source.lane(first), pointer.lane(first), run)
-    return vector_in(source, kind)
-
-
-def _store_vector(pointer: Pointer, kind: VectorType, value: object) -> None:
-    """Store a vector, or a broadcast scalar, as `_load_vector` loads it."""
-    vector, run = kind(value), _access_lanes(pointer)
-    target = registers_of(kind) if run else pointer
-    for lane, each in enumerate(vector):
-        store_at(each, target.lane(lane))
-    for first in range(0, kind.lanes, run) if run else ():
-        _copy_lanes(pointer.lane(first), target.lane(first), run)
 
 
 def registers_of(kind: VectorType) -> Pointer:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import attrgetter
 from types import UnionType
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast, get_origin, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_origin, overload
 
 import numpy as np
 from xdsl.dialects import builtin
@@ -69,6 +70,12 @@ class DataTypeNames:
     def storage(self) -> DataTypeNames:
         """The type that memory holds: itself."""
         return self
+
+    def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
+        return TensorType(self, shape)
+
+    def __invert__(self) -> PointerType:
+        return PointerType(cast("ElementType", self))
 
 
 Kind = Literal["bool", "signed", "unsigned", "index", "float"]
@@ -147,12 +154,6 @@ class ScalarType(DataTypeNames):
         """One."""
         return 1.0 if self.is_float else 1
 
-    def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
-        return TensorType(self, shape)
-
-    def __invert__(self) -> PointerType:
-        return PointerType(self)
-
     def __call__(self, value: object) -> Scalar:
         """Convert a value to this type, inside a script."""
         from hidet.frontends.script.scalars import convert
@@ -163,10 +164,8 @@ class ScalarType(DataTypeNames):
         """Return a constant of this type, inside a script."""
         return self(value)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.short_name
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -194,22 +193,14 @@ class VectorType(DataTypeNames):
         """The element type."""
         return self.element
 
-    def __getitem__(self, shape: int | Sequence[int]) -> TensorType:
-        return TensorType(self, shape)
-
-    def __invert__(self) -> PointerType:
-        return PointerType(self)
-
     def __call__(self, *values: object) -> Vector:
         """Make a vector of one value (broadcast), another vector, or one value per element."""
         from hidet.frontends.script.vectors import vector_of
 
         return vector_of(self, values)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self.element}x{self.lanes}"
-
-    __repr__ = __str__
 
 
 ElementType: TypeAlias = ScalarType | VectorType
@@ -266,8 +257,7 @@ class TensorType(OfElements):
             if layout is None:
                 raise ScriptError("a tensor without a shape and without a layout")
             shape = layout.shape
-        given = cast("tuple[object, ...]", shape if isinstance(shape, list | tuple) else (shape,))
-        extents = check_shape(tuple(given))
+        extents = check_shape(shape)
         if layout is not None and extents != layout.shape:
             raise ScriptError(
                 f"the shape is {list(extents)}, but the layout is for {list(layout.shape)}"
@@ -279,7 +269,8 @@ class TensorType(OfElements):
     @property
     def is_spread(self) -> bool:
         """Whether the layout distributes elements over threads, as that of a register tile."""
-        return isinstance(self.layout, TaskMap) and self.layout.workers > 1
+        base = self.layout.base if isinstance(self.layout, SwizzledLayout) else self.layout
+        return base is not None and base.workers > 1
 
     @property
     def ir(self) -> Attribute:
@@ -301,11 +292,9 @@ class TensorType(OfElements):
         *outer, last = self.shape
         return (self.scalar_shape, (*outer, last * self.lanes))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         extents = ", ".join(map(str, self.shape))
         return f"{self.dtype}[{extents}]"
-
-    __repr__ = __str__
 
 
 @dataclass(frozen=True)
@@ -331,19 +320,22 @@ class PointerType(OfElements):
 
         return cast_pointer(address, self)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "void_p" if self.is_void else f"~{self.dtype}"
 
-    __repr__ = __str__
+
+def as_tuple(value: object) -> tuple[Any, ...]:
+    """Return a list as a tuple, and a single value as a tuple of it."""
+    return tuple(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else (value,)
 
 
-def check_shape(shape: tuple[object, ...]) -> tuple[int, ...]:
-    """Return a shape of compile-time integers.
+def check_shape(value: object) -> tuple[int, ...]:
+    """Return a shape, or a single extent, of compile-time integers.
 
     Raises:
         ScriptError: an extent is no integer, or is negative.
     """
-    extents: list[int] = []
+    shape, extents = as_tuple(value), list[int]()
     for extent in map(plain_number, shape):
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
             raise ScriptError(
@@ -455,7 +447,7 @@ def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType 
         return one if other is None else other
     if one.is_float or other.is_float:
         if one.is_float and other.is_float:
-            return max(one, other, key=_bits) if one.bits != other.bits else F32
+            return max(one, other, key=attrgetter("bits")) if one.bits != other.bits else F32
         return one if one.is_float else other
     if "bool" in (one.kind, other.kind):
         return other if one.kind == "bool" else one
@@ -464,11 +456,7 @@ def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType 
         return number if number.bits == 64 else INDEX
     if one.bits == other.bits:
         return one if one.kind == "unsigned" else other
-    return max(one, other, key=_bits)
-
-
-def _bits(kind: ScalarType) -> int:
-    return kind.bits
+    return max(one, other, key=attrgetter("bits"))
 
 
 def plain_number(value: object) -> object:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, NoneAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
@@ -125,15 +125,12 @@ def _can_become(value: SSAValue, kind: ScalarType, wanted: ScalarType) -> bool:
     """Return whether all uses of a read accept a value of another type."""
     if kind.ir == wanted.ir:
         return not any(isinstance(use.operation, _WITH_SIGN) for use in value.uses)
-    return all(_converts(use.operation, wanted) for use in value.uses)
-
-
-def _converts(op: Operation, wanted: ScalarType) -> bool:
-    """Return whether an operation converts to a type, and no later truncation rounds the result."""
-    return (
-        isinstance(op, _CONVERSIONS)
-        and op.result.type == wanted.ir
-        and not any(isinstance(use.operation, arith.TruncFOp) for use in op.result.uses)
+    return all(
+        isinstance(use.operation, _CONVERSIONS)
+        and use.operation.result.type == wanted.ir
+        # No later truncation rounds the result.
+        and not any(isinstance(e.operation, arith.TruncFOp) for e in use.operation.result.uses)
+        for use in value.uses
     )
 
 

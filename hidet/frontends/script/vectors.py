@@ -7,6 +7,7 @@ one load of 16 bytes. Vectors of 16-bit floats are computed in pairs, by packed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import NoReturn
 
@@ -78,7 +79,7 @@ class Vector(Lanewise):
 
     def binary(self, name: str, lhs: object, rhs: object) -> Vector:
         """Compute an operator elementwise, see `elementwise`."""
-        return elementwise(name, lhs, rhs)
+        return elementwise(name, partial(binary, name), lhs, rhs)
 
     def __bool__(self) -> NoReturn:
         raise ScriptError(
@@ -151,22 +152,21 @@ def vector_of(kind: VectorType, values: tuple[object, ...]) -> Vector:
     return Vector(kind, tuple(convert(each, kind.element) for each in elements))
 
 
-def elementwise(name: str, lhs: object, rhs: object) -> Vector:
-    """Compute an operator of two vectors, or of a vector and a scalar."""
-    lanes = {each.type.lanes for each in (lhs, rhs) if isinstance(each, Vector)}
-    are_fit = all(isinstance(each, Vector | Scalar) or is_number(each) for each in (lhs, rhs))
+def elementwise(name: str, function: Callable[..., Scalar], *operands: object) -> Vector:
+    """Compute a function of vectors and scalars, which are broadcast."""
+    lanes = {each.type.lanes for each in operands if isinstance(each, Vector)}
+    are_fit = all(isinstance(each, Vector | Scalar) or is_number(each) for each in operands)
     if len(lanes) != 1 or not are_fit:
+        *others, last = map(describe, operands)
         raise ScriptError(
-            f"'{name}' of {describe(lhs)} and {describe(rhs)}",
-            hint="both are vectors with the same number of elements, or one is a scalar",
+            f"'{name}' of {', '.join(others)} and {last}",
+            hint="the vectors have the same number of elements, and the others are scalars",
         )
-    if (halves := packed(name, lhs, rhs)) is not None:
+    if (halves := packed(name, *operands)) is not None:
         return halves
     (count,) = lanes
-    left, right = (
-        each.elements if isinstance(each, Vector) else (each,) * count for each in (lhs, rhs)
-    )
-    scalars = [binary(name, a, b) for a, b in zip(left, right, strict=True)]
+    rows = (each.elements if isinstance(each, Vector) else (each,) * count for each in operands)
+    scalars = [function(*each) for each in zip(*rows, strict=True)]
     return Vector(VectorType(scalars[0].type, count), tuple(scalars))
 
 

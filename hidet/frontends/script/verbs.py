@@ -90,7 +90,15 @@ def copy(source: object, target: object, on: object) -> None:
             f"the tile {describe(tile.tensor)} is copied as a whole, but a window of it is given",
             hint="take the window of the other side",
         )
-    _check_sides(tile.tensor, other.tensor)
+    if len(tile.tensor.shape) > len(other.tensor.shape):
+        raise ScriptError(
+            f"the tile {describe(tile.tensor)} has more dimensions than {describe(other.tensor)}"
+        )
+    if tile.tensor.element != other.tensor.element:
+        raise ScriptError(
+            f"a copy between {tile.tensor.element} and {other.tensor.element}",
+            hint="a copy does not convert: loop over the tasks of a mapping",
+        )
     tasks, worker = _workers("copy", tile.tensor, on)
     memory, sizes = _memory(other.tensor, reads=reads)
     offsets = [index_of(offset) for offset in other.offsets]
@@ -295,17 +303,6 @@ def _space(tensor: Tensor) -> Space:
     """Return the memory space of a tensor; a view is in global memory."""
     is_view = isinstance(tensor.memory.type, TensorType)
     return Space.GLOBAL if is_view else space_of(memref_type(tensor.memory))
-
-
-def _check_sides(tile: Tensor, other: Tensor) -> None:
-    """Check that a tile matches the other side of a copy."""
-    if len(tile.shape) > len(other.shape):
-        raise ScriptError(f"the tile {describe(tile)} has more dimensions than {describe(other)}")
-    if tile.element != other.element:
-        raise ScriptError(
-            f"a copy between {tile.element} and {other.element}",
-            hint="a copy does not convert: loop over the tasks of a mapping",
-        )
 
 
 def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, SSAValue]:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
 
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.host import LaunchOp
@@ -33,7 +34,11 @@ class MarkConstantsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Mark all kernels of a module."""
-        launches = _launches_of_forward(op)
+        forward = SymbolTable.lookup_symbol(op, FORWARD)
+        launches: defaultdict[str, list[LaunchOp]] = defaultdict(list)
+        for each in forward.body.block.ops if isinstance(forward, FuncOp) else ():
+            if isinstance(each, LaunchOp):
+                launches[each.kernel.string_value()].append(each)
         overlaps = sum(map(len, launches.values())) > 1
         for kernel in kernels_of(op):
             own = launches[kernel.sym_name.data]
@@ -54,14 +59,3 @@ def _is_constant(value: SSAValue) -> bool:
     function = value.owner.parent_op()
     updates = dict(updates_of(function)) if isinstance(function, FuncOp) else {}
     return isinstance(value.type, TensorType) and value not in updates
-
-
-def _launches_of_forward(module: ModuleOp) -> defaultdict[str, list[LaunchOp]]:
-    """Return the launches of @forward by kernel name."""
-    found: defaultdict[str, list[LaunchOp]] = defaultdict(list)
-    for function in module.ops:
-        if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
-            for op in function.body.block.ops:
-                if isinstance(op, LaunchOp):
-                    found[op.kernel.string_value()].append(op)
-    return found

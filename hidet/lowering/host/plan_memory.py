@@ -225,9 +225,8 @@ class _Function:
             output = self.block.insert_arg(memref, len(self.block.args))
             output.name_hint = f"out{position}"
             if is_bound:
-                place = operations[
-                    0 if value in written else -1
-                ]  # before its argument is overwritten
+                # Before its argument is overwritten.
+                place = operations[0 if value in written else -1]
                 self._insert(CopyOp(self.buffers[value], output), before=place)
             else:
                 self.buffers[value] = output
