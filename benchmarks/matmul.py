@@ -56,7 +56,7 @@ def program(m: int, n: int, k: int) -> str:
 def build(sizes: tuple[int, int, int], blocking: Blocking, folder: str) -> CompiledGraph:
     """Compile a product with a blocking; the second time it comes out of the folder."""
     with (
-        patch.object(MatmulTemplate, "configs", return_value=[blocking]),
+        patch.object(MatmulTemplate, "best", return_value=blocking),
         patch.object(GemvTemplate, "configs", return_value=[]),
         patch.object(split_products, "best_split", return_value=1),
     ):

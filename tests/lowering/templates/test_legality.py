@@ -1,5 +1,6 @@
 """Which blocks a machine can run, and the reasons."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.epilogue import matmuls_of
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
-from hidet.lowering.templates.tilings import candidates, refused
+from hidet.lowering.templates.tilings import candidates, fastest, refused
 
 A100 = Arch.parse("sm_80")
 H200 = Arch.parse("sm_90a")
@@ -46,6 +47,29 @@ def test_each_blocking_fits_or_has_a_reason(arch, kind):
     assert {each.config for each in rejected}.isdisjoint(chosen)
     for each in rejected:
         assert each.reason == each.config.refusal(problem, machine) is not None
+
+
+def test_the_fastest_is_the_first_candidate():
+    """The search skips only tiles that cannot win, whatever limits a problem."""
+    chosen = set()
+    for _ in range(60):
+        m, n, k = (random.choice([1, 7, 49, 64, 196, 777, 1024, 12544]) for _ in range(3))
+        kind = random.choice(["f16", "bf16", "tf32", "f32"])
+        problem = Problem(
+            *(random.choice([1, 1, 12]), m, 8 * n, 8 * k, kind, "f32"),
+            element_bytes=2 if kind in ("f16", "bf16") else 4,
+            gathered=random.random() < 0.2,
+            channels=random.choice([0, 32, 64]),
+            parts=random.choice([(), (4 * n, 4 * n)]),
+            streams=random.random() < 0.8,
+            residuals=random.randrange(3),
+            operations=random.choice([0, 1, 20]),
+        )
+        for arch in (H200, A100, Arch.parse("cpu")):
+            found = fastest(problem, arch)
+            assert [found] == list(candidates(problem, arch)[:1]), problem
+            chosen.add(found)
+    assert len(chosen) > 10
 
 
 @pytest.mark.parametrize(

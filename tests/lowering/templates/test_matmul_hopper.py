@@ -26,7 +26,7 @@ TURNS = replace(BEST, block_m=64, rows=1, stages=4, schedule="pingpong")
 def source(request, monkeypatch):
     """Return the CUDA C++ of a linear layer of 4096 x 4096 x 4096 with a residual, or without."""
     blocking = getattr(request, "param", BEST)
-    monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [blocking])
+    monkeypatch.setattr(MatmulTemplate, "best", lambda *_: blocking)
     matrix = f"tensor<{SIZE}x{SIZE}xf16>"
     result = "%z" if blocking is TURNS else "%y"
     text = f"""func.func @forward(%x: {matrix}, %w: {matrix}, %r: {matrix}) -> {matrix} {{

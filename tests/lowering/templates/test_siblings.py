@@ -100,7 +100,7 @@ def test_short_matmuls_are_not_serialized(monkeypatch, check_ptxas, k):
     """Two layers of ResNet-50: both accumulators are zeroed before the first wgmma."""
     monkeypatch.setattr(fuse, "worth_sharing", lambda *_: True)
     config = Blocking("m64n128k16_f16_f32", 128, 160, 64, 2, 1, 2, epilogue="staged")
-    monkeypatch.setattr(MatmulTemplate, "configs", lambda *_: [config])
+    monkeypatch.setattr(MatmulTemplate, "best", lambda *_: config)
     x, u, v = f"tensor<3136x{k}xf16>", f"tensor<64x{k}xf16>", f"tensor<256x{k}xf16>"
     y, z = "tensor<3136x64xf16>", "tensor<3136x256xf16>"
     text = f"""func.func @forward(%x: {x}, %u: {u}, %v: {v}) -> ({y}, {z}) {{
