@@ -27,7 +27,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folder
 from hidet.backend.temporary import discard
@@ -199,7 +198,7 @@ class CacheFolder:
         """List the entries of a namespace, except those removed meanwhile."""
         for folder in _list(self.root / namespace):
             for place in _list(folder):
-                size = sum(_status(file).size for file in _list(place))
+                size = sum(_status(file).st_size for file in _list(place))
                 if os.path.lexists(place):
                     yield EntryInfo(namespace, place.name, place, size, last_use(place))
 
@@ -207,20 +206,13 @@ class CacheFolder:
         """Remove what dead processes left in `temporary`."""
         limit = time.time() - LEFTOVER_SECONDS
         for path in _list(self.root / "temporary"):
-            if _status(path).modified < limit:
+            if _status(path).st_mtime < limit:
                 discard(path)
-
-
-class _Status(NamedTuple):
-    """The size of a file in bytes, and its modification time."""
-
-    size: int
-    modified: float
 
 
 def last_use(place: Path) -> float:
     """Return when an entry was last used; 0 if it has no description, or is gone."""
-    return _status(place / DESCRIPTION).modified
+    return _status(place / DESCRIPTION).st_mtime
 
 
 def mark_used(place: Path) -> None:
@@ -247,13 +239,12 @@ def _list(folder: Path) -> list[Path]:
         return []
 
 
-def _status(path: Path) -> _Status:
+def _status(path: Path) -> os.stat_result:
     """Return the status of a file, without following links; zeros if it is inaccessible."""
     try:
-        status = path.lstat()
+        return path.lstat()
     except OSError:
-        return _Status(0, 0.0)
-    return _Status(status.st_size, status.st_mtime)
+        return os.stat_result([0] * 10)
 
 
 _BYTES = 32
