@@ -45,7 +45,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import shaped_type
 
 _SEGMENTS = AttrSizedOperandSegments.attribute_name
 
@@ -113,10 +113,6 @@ class FieldsOp(IRDLOperation):
         """Return the element of an indexed memref, by name."""
         return Element(getattr(self, name), getattr(self, self.element_fields()[name]))
 
-    def field_of(self, memref: SSAValue) -> str:
-        """Return the name of the first field that is a memref."""
-        return next(name for name in self.element_fields() if getattr(self, name) is memref)
-
     def move(self, name: str, target: Element) -> None:
         """Replace the element of an indexed memref, by name."""
         new = {name: (target.memref,), self.element_fields()[name]: target.indices}
@@ -126,11 +122,13 @@ class FieldsOp(IRDLOperation):
             self.properties[_SEGMENTS] = _sizes(*map(len, segments))
 
     def verify_ranks(self) -> None:
-        """Check that every indexed memref has one index per dimension."""
-        for memref, indices in map(self.element, self.element_fields()):
-            kind = memref_type(memref)
-            if len(indices) != kind.get_num_dims():
-                raise VerifyException(f"{len(indices)} indices for {kind}")
+        """Check that every indexed memref or tensor has one index per dimension."""
+        for array, indices in map(self.element, self.element_fields()):
+            kind = shaped_type(array)
+            if len(indices) != (rank := kind.get_num_dims()):
+                raise VerifyException(
+                    f"{self.name} has {len(indices)} indices for {kind} of rank {rank}"
+                )
 
     def operand_segments(self) -> list[tuple[str, Sequence[SSAValue]]]:
         """Return the operands by field."""
