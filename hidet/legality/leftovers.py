@@ -95,11 +95,6 @@ class Trace:
     is_there: Callable[[Operation], bool]
 
 
-def _has_unknown_map(op: Operation) -> bool:
-    kind = optional_memref_type(op.memref) if isinstance(op, memref.AllocaOp) else None
-    return kind is not None and isinstance(kind.layout, TaskMapAttr) and kind.layout.data is None
-
-
 def _has_deep_argument(op: Operation) -> bool:
     if not isinstance(op, KernelOp):
         return False
@@ -108,7 +103,12 @@ def _has_deep_argument(op: Operation) -> bool:
 
 
 TRACES = (
-    Trace("a tile with the map '?'", "schedule", "inline-compute", _has_unknown_map),
+    Trace(
+        "a tile with the map '?'",
+        "schedule",
+        "inline-compute",
+        lambda op: isinstance(op, memref.AllocaOp) and op.memref.type.layout == TaskMapAttr(None),
+    ),
     Trace(
         "a register tile",
         "lower-task",

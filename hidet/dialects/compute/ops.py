@@ -39,7 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.fields import FieldsOp, enum_attribute
-from hidet.dialects.shaped import Shaped, element_of, is_memref, shape_of, shaped_type
+from hidet.dialects.shaped import element_of, is_memref, shape_of
 from hidet.dialects.syntax import IndexedRegion, IntegerList, parse_body, print_body
 
 
@@ -54,12 +54,6 @@ def terminator_of(region: Region) -> YieldOp:
     if not isinstance(last, YieldOp):
         raise VerifyException("the region must end in compute.yield")
     return last
-
-
-def _verify_indices(shaped: Shaped, indices: Sequence[SSAValue], op: str) -> None:
-    rank = shaped.get_num_dims()
-    if len(indices) != rank:
-        raise VerifyException(f"{op} has {len(indices)} indices for {shaped} of rank {rank}")
 
 
 @irdl_op_definition
@@ -242,10 +236,6 @@ class LoadOp(AccessingOp):
         element = element_of(SSAValue.get(source))
         super().__init__(source, indices, element)
 
-    def verify_(self) -> None:
-        """Check the number of indices."""
-        _verify_indices(shaped_type(self.source), self.indices, self.name)
-
 
 @irdl_op_definition
 class StoreOp(AccessingOp):
@@ -264,10 +254,6 @@ class StoreOp(AccessingOp):
     def effects(self) -> Effects:
         """A buffer is written; what a sink writes is unknown until it is inlined."""
         return (write(self.target if is_memref(self.target.type) else None),)
-
-    def verify_(self) -> None:
-        """Check the number of indices."""
-        _verify_indices(shaped_type(self.target), self.indices, self.name)
 
 
 @irdl_op_definition
