@@ -93,22 +93,16 @@ class CacheFolder:
     def _check(self, status: os.stat_result, path: Path) -> None:
         """Raise `CacheError` if other users can write to a folder."""
         what = "the cache folder" if path == self.root else f"'{path.name}' in the cache folder"
+        problem, hint = None, HINT
         if not stat.S_ISDIR(status.st_mode):
-            raise CacheError(
-                f"{what} cannot be made: it is not a folder", where=str(path), hint=HINT
-            )
-        if status.st_uid != os.geteuid():
-            raise CacheError(
-                f"{what} belongs to another user (uid {status.st_uid})",
-                where=str(path),
-                hint=HINT,
-            )
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise CacheError(
-                f"others can write to {what} (mode {stat.S_IMODE(status.st_mode):o})",
-                where=str(path),
-                hint=f"run: chmod go-w '{path}'",
-            )
+            problem = f"{what} cannot be made: it is not a folder"
+        elif status.st_uid != os.geteuid():
+            problem = f"{what} belongs to another user (uid {status.st_uid})"
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            problem = f"others can write to {what} (mode {stat.S_IMODE(status.st_mode):o})"
+            hint = f"run: chmod go-w '{path}'"
+        if problem is not None:
+            raise CacheError(problem, where=str(path), hint=hint)
 
     def check_way(self, place: Path) -> None:
         """Check the folder of an entry, and its parents.

@@ -146,7 +146,7 @@ class ForeachOp(FieldsOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         """Parse `(%i) in #map on %w bound [N] { }` or `(%i) of %tile on %w : type { }`."""
-        arguments = parse_arguments(parser, IndexType())
+        arguments = parse_arguments(parser)
         over: TaskMap | SSAValue | UnresolvedOperand
         if parser.parse_optional_keyword("of") is not None:
             over = parser.parse_unresolved_operand()
