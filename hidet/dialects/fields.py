@@ -105,9 +105,15 @@ class FieldsOp(IRDLOperation):
         )
 
     @classmethod
+    @cache
     def element_fields(cls) -> Mapping[str, str]:
         """Return the names of indexed memrefs, each with the name of its indices."""
-        return _element_fields(cls)
+        names = [name for name, _ in cls.get_irdl_definition().operands]
+        return {
+            name: following
+            for name, following in pairwise(names)
+            if following in ("indices", f"{name}_indices")
+        }
 
     def element(self, name: str) -> Element:
         """Return the element of an indexed memref, by name."""
@@ -225,16 +231,6 @@ def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
     fields.update(definition.properties)
     declared = (name for each in reversed(op.mro()) for name in vars(each) if name in fields)
     return tuple(dict.fromkeys(declared))
-
-
-@cache
-def _element_fields(op: type[FieldsOp]) -> dict[str, str]:
-    names = [name for name, _ in op.get_irdl_definition().operands]
-    return {
-        name: following
-        for name, following in pairwise(names)
-        if following in ("indices", f"{name}_indices")
-    }
 
 
 def _attribute(value: Field, field: PropertyDef) -> Attribute | None:

@@ -40,7 +40,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.fields import FieldsOp, enum_attribute
 from hidet.dialects.shaped import element_of, is_memref, shape_of
-from hidet.dialects.syntax import IndexedRegion, IntegerList, parse_body, print_body
+from hidet.dialects.syntax import IndexedRegion, IntegerList, int_array, parse_body, print_body
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
@@ -120,10 +120,9 @@ class GridOp(IndexedOp):
     custom_directives = (IndexedRegion,)
     traits = traits_def(Pure())
 
-    def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
-        if body is None:
-            body = single_block([IndexType()] * len(shape_of(result_type)))
-        super().__init__(body, result_type)
+    def __init__(self, result_type: Attribute) -> None:
+        indices = [IndexType()] * len(shape_of(result_type))
+        super().__init__(single_block(indices), result_type)
 
     @property
     def is_stored(self) -> bool:
@@ -137,9 +136,7 @@ class GridOp(IndexedOp):
 
     def verify_(self) -> None:
         """Check the arguments and the yielded type against the result."""
-        result = self.result.type
-        assert isinstance(result, TensorType)
-        self.verify_body(result.element_type, f"but defines {result}")
+        self.verify_body(element_of(self.result), f"but defines {self.result.type}")
 
 
 def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
@@ -185,14 +182,9 @@ class ReduceOp(IndexedOp):
     traits = traits_def(Pure())
 
     def __init__(
-        self,
-        kind: ReduceKind,
-        extents: Sequence[int],
-        result_type: Attribute,
-        body: Region | None = None,
+        self, kind: ReduceKind, extents: Sequence[int], result_type: Attribute, body: Region
     ) -> None:
-        body = body or single_block([IndexType()] * len(extents))
-        super().__init__(body, kind, ArrayAttr(map(IntAttr, extents)), result_type)
+        super().__init__(body, kind, int_array(extents), result_type)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -273,11 +265,9 @@ class SinkOp(FieldsOp):
     custom_directives = (IndexedRegion,)
     traits = traits_def(Pure(), NoTerminator())
 
-    def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
-        if body is None:
-            indices: list[Attribute] = [IndexType()] * len(shape_of(result_type))
-            body = single_block([*indices, element_of(result_type)])
-        super().__init__(body, result_type)
+    def __init__(self, result_type: Attribute) -> None:
+        indices = [IndexType()] * len(shape_of(result_type))
+        super().__init__(single_block([*indices, element_of(result_type)]), result_type)
 
     @property
     def indices(self) -> Sequence[SSAValue]:
@@ -291,13 +281,10 @@ class SinkOp(FieldsOp):
 
     def verify_(self) -> None:
         """Check the arguments against the result type."""
-        result = self.result.type
-        assert isinstance(result, TensorType)
-        expected: list[Attribute] = [IndexType()] * result.get_num_dims()
-        expected.append(result.get_element_type())
-        if [argument.type for argument in self.body.block.args] != expected:
+        expected = [*[IndexType()] * len(shape_of(self.result)), element_of(self.result)]
+        if list(self.body.block.arg_types) != expected:
             want = ", ".join(map(str, expected))
-            raise VerifyException(f"a sink of type {result} has the arguments ({want})")
+            raise VerifyException(f"a sink of type {self.result.type} has the arguments ({want})")
 
 
 @irdl_op_definition
