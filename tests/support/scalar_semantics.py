@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    i1,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -160,12 +161,22 @@ def _whole_power(op: Operation, base: Array, exponent: Array) -> Array:
 
 
 def _converted(op: Operation, x: Array) -> Array:
-    return converted(x, op.results[0].type)
+    """Convert to the type of the result; a signed i1 is 0 or -1, and the lowest bit of others."""
+    if op.results[0].type == i1:
+        return (x & 1).astype(bool)
+    found = converted(x, op.results[0].type)
+    return -found if x.dtype == bool else found
 
 
 def _elementwise(function: Meaning, _: Operation, *operands: Array) -> Array:
     """Apply a function that depends on the operands alone."""
     return function(*operands)
+
+
+def _unsigned(function: Meaning, op: Operation, *operands: Array) -> Array:
+    """Apply a function to unsigned numbers."""
+    views = [x if x.dtype == bool else x.view(f"u{x.dtype.itemsize}") for x in operands]
+    return converted(function(*views), op.results[0].type)
 
 
 def _multiply_add(x: Array, y: Array, z: Array) -> Array:
@@ -252,21 +263,27 @@ _PLAIN: dict[type[Operation], Meaning] = {
 
 SCALARS: Mapping[type[Operation], Meaning] = {
     **{kind: partial(_elementwise, function) for kind, function in _PLAIN.items()},
+    arith.BitcastOp: lambda op, x: x.view(numpy_type(op.results[0].type)),
     arith.CmpfOp: _float_comparison,
     arith.CmpiOp: _integer_comparison,
     arith.ConstantOp: _constant,
     arith.DivSIOp: _integer_division(_quotient),
+    arith.DivUIOp: partial(_unsigned, np.floor_divide),
     arith.ExtFOp: _converted,
     arith.ExtSIOp: _converted,
-    arith.ExtUIOp: _converted,
+    arith.ExtUIOp: partial(_unsigned, np.asarray),
     arith.FloorDivSIOp: _integer_division(np.floor_divide),
     arith.FPToSIOp: _saturated,
     arith.IndexCastOp: _converted,
+    arith.MaxUIOp: partial(_unsigned, np.maximum),
+    arith.MinUIOp: partial(_unsigned, np.minimum),
     arith.RemSIOp: _integer_division(np.fmod, leaves=True),
+    arith.RemUIOp: partial(_unsigned, np.remainder),
+    arith.ShRUIOp: partial(_unsigned, np.right_shift),
     arith.SIToFPOp: _converted,
     arith.TruncFOp: _converted,
     arith.TruncIOp: _converted,
-    arith.UIToFPOp: _converted,
+    arith.UIToFPOp: partial(_unsigned, np.asarray),
     FloorModOp: _integer_division(np.remainder, leaves=True),
     CheckedDivisorOp: _checked_divisor,
     CheckedIndexOp: _checked_index,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
+from scalar_semantics import SCALARS, Array, combine, converted, neutral, numpy_type
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -24,7 +25,6 @@ from hidet.dialects import graph
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
-from hidet.testing.scalar_semantics import SCALARS, Array, combine, converted, neutral, numpy_type
 
 
 class EvaluationError(Exception):
@@ -146,7 +146,7 @@ class _Lanes:
                 self.values[op.results[0]] = np.asarray(SCALARS[type(op)](op, *operands))
             case _:
                 raise EvaluationError(
-                    f"{op.name} is not known here: `hidet.testing.scalar_semantics` has what "
+                    f"{op.name} is not known here: tests/support/scalar_semantics.py has what "
                     "operations on scalars mean"
                 )
 
