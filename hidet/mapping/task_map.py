@@ -314,9 +314,7 @@ class TaskMap:
         """The shape of the tile of tasks."""
         return self.shape
 
-    def worker2task(self, worker: int) -> list[Task]:
-        """Return the tasks of a worker, in order."""
-        return self.tasks_of(worker)
+    worker2task = tasks_of
 
     def single_task_of(self, worker: int) -> Task:
         """Return the only task of a worker."""
