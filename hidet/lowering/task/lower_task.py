@@ -311,20 +311,15 @@ class LowerGroup(RewritePattern):
         rewriter.erase(op)
 
 
-class LowerLoad(RewritePattern):
-    """`compute.load` of a buffer becomes `memref.load`."""
+class LowerAccess(RewritePattern):
+    """A load or store of a buffer becomes that of `memref`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: LoadOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
-
-
-class LowerStore(RewritePattern):
-    """`compute.store` to a buffer becomes `memref.store`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: StoreOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
+    def match_and_rewrite(self, op: LoadOp | StoreOp, rewriter: PatternRewriter) -> None:
+        if isinstance(op, LoadOp):
+            rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
+        else:
+            rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
 
 
 @dataclass(frozen=True)
@@ -407,8 +402,8 @@ class LowerTaskPass(KernelPass):
             {
                 ForeachOp: LowerForeach(digits),
                 GroupOp: LowerGroup(),
-                LoadOp: LowerLoad(),
-                StoreOp: LowerStore(),
+                LoadOp: LowerAccess(),
+                StoreOp: LowerAccess(),
             },
             {memref.AllocaOp: LowerTile(digits)},
         )
