@@ -20,9 +20,10 @@ CATALOGUE = [
 
 
 def names_called(path):
-    """Give the names of everything that a Python file calls."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
-    functions = [call.func for call in calls]
+    """Give the names of everything that a Python file calls, or has as a value of a dictionary."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    functions = [node.func for node in nodes if isinstance(node, ast.Call)]
+    functions += [value for node in nodes if isinstance(node, ast.Dict) for value in node.values]
     return {
         function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         for function in functions

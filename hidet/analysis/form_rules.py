@@ -172,7 +172,7 @@ def _id(forms: IndexForms, op: IdOp, algebra: FormAlgebra) -> LinearForm:
     if kernel is None:
         largest = MAX_THREADS_PER_BLOCK if of_block else MAX_GRID[0]
     else:
-        largest = (kernel.max_block if of_block else kernel.max_grid)[number]
+        largest = kernel.max_shape[of_block][number]
     is_extent = isinstance(op, BlockDimOp | GridDimOp)
     if is_extent and kernel is not None:
         extent = (kernel.block_dims if of_block else kernel.grid_dims)[number]

@@ -65,16 +65,12 @@ class Arch:
         """The compute capability, 90 for 9.0; 0 for the CPU."""
         return 0 if self.is_cpu else int(self.name.removeprefix("sm_").rstrip("a"))
 
-    @property
-    def is_specific(self) -> bool:
-        """Whether kernels may use architecture-specific features."""
-        return self.name.endswith("a")
-
     def has(self, since: int, *, only: bool = False) -> bool:
         """Return whether kernels may use a feature of a capability (90 is 9.0) or of it `only`."""
         if self.is_cpu:
             return True
-        return (self.is_specific and self.capability == since) if only else self.capability >= since
+        is_specific = self.name.endswith("a")
+        return (is_specific and self.capability == since) if only else self.capability >= since
 
     def __str__(self) -> str:
         """Return the text form: the name, and the fields that differ from the table."""

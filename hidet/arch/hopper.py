@@ -1,6 +1,7 @@
 """The instruction table of Hopper: warp group MMA, and TMA copies."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from hidet.arch.fragments import WGMMA_M64K8_TF32_A, WGMMA_M64K16_A, wgmma_accumulator
@@ -11,36 +12,30 @@ WGMMA_COLUMNS = range(8, 257, 8)
 """The supported n of wgmma (PTX ISA, wgmma.mma_async, .shape)."""
 
 
-def _shape(n: int, kind: str) -> tuple[int, int, int]:
-    """Return the shape of an instruction; k has 32 bytes."""
-    return 64, n, 8 if kind == "tf32" else 16
+_NAMES = dict.fromkeys(
+    f"m64n{columns}k{8 if kind == 'tf32' else 16}_{kind}_f32"
+    for kind in ("f16", "bf16", "tf32")
+    for columns in WGMMA_COLUMNS
+)
+"""The names of the instructions; k has 32 bytes."""
 
 
 @cache
-def _wgmma(n: int, kind: str) -> MmaInstruction:
-    """Return the wgmma of 64 x k by k x n elements, both in shared memory."""
-    return _product("wgmma", n, kind)
-
-
-@cache
-def _wgmma_rs(n: int, kind: str) -> MmaInstruction:
-    """Return the wgmma of 64 x k elements in registers by k x n in shared memory."""
+def _wgmma(function: str, name: str) -> MmaInstruction:
+    """Return an instruction; operand A of `wgmma_rs` is in registers, that of `wgmma` is not."""
+    shape, kind, _ = name.split("_")
+    m, n, k = map(int, re.findall(r"\d+", shape))
     element, fragment = ("f32", WGMMA_M64K8_TF32_A) if kind == "tf32" else (kind, WGMMA_M64K16_A)
-    return _product("wgmma_rs", n, kind, Operand("a", "local", Access.READ, element, fragment))
-
-
-def _product(function: str, n: int, kind: str, *factors: Operand) -> MmaInstruction:
-    """Return a wgmma with some operands in registers."""
-    m, n, k = shape = _shape(n, kind)
-    name = f"m{m}n{n}k{k}"
+    a = Operand("a", "local", Access.READ, element, fragment)
+    d = Operand("d", "local", Access.UPDATE, "f32", wgmma_accumulator(n))
     return MmaInstruction(
-        function=f"{function}_{name}_{kind}_f32",
-        operands=(Operand("d", "local", Access.UPDATE, "f32", wgmma_accumulator(n)), *factors),
-        ptx=f"wgmma.mma_async.sync.aligned.{name}.f32.{kind}.{kind}",
+        function=f"{function}_{name}",
+        operands=(d, a) if function == "wgmma_rs" else (d,),
+        ptx=f"wgmma.mma_async.sync.aligned.{shape}.f32.{kind}.{kind}",
         arch=90,
         only=True,
-        name=f"{name}_{kind}_f32",
-        shape=shape,
+        name=name,
+        shape=(m, n, k),
         group=WARP_GROUP,
     )
 
@@ -49,33 +44,27 @@ class _Products(Mapping[str, MmaInstruction]):
     """The instructions of wgmma, by name.
 
     There are 96 of them, with large fragments: each is created when it is looked up.
-
-    Args:
-        make: returns the one of n columns for an element type.
     """
 
-    def __init__(self, make: Callable[[int, str], MmaInstruction]) -> None:
-        self._make = make
-        self._columns_and_kinds: dict[str, tuple[int, str]] = {}
-        for kind in ("f16", "bf16", "tf32"):
-            for columns in WGMMA_COLUMNS:
-                m, n, k = _shape(columns, kind)
-                self._columns_and_kinds[f"m{m}n{n}k{k}_{kind}_f32"] = columns, kind
+    def __init__(self, function: str) -> None:
+        self._function = function
 
     def __getitem__(self, name: str) -> MmaInstruction:
-        return self._make(*self._columns_and_kinds[name])
+        if name not in _NAMES:
+            raise KeyError(name)
+        return _wgmma(self._function, name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._columns_and_kinds)
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return len(self._columns_and_kinds)
+        return len(_NAMES)
 
 
-WGMMA: Mapping[str, MmaInstruction] = _Products(_wgmma)
+WGMMA: Mapping[str, MmaInstruction] = _Products("wgmma")
 """The wgmma of operands in shared memory, by name."""
 
-WGMMA_RS: Mapping[str, MmaInstruction] = _Products(_wgmma_rs)
+WGMMA_RS: Mapping[str, MmaInstruction] = _Products("wgmma_rs")
 """Those with operand A in registers."""
 
 MBARRIER = Operand("bar", "shared", Access.UPDATE, "i64", bytes=8)

@@ -6,7 +6,7 @@ from hidet.errors import ScheduleError
 
 
 def find_product(name: str) -> MmaInstruction | None:
-    """Return the names of instructions in configs: `m16n8k16_f16_f32`, `m64n256k16_f16_f32`."""
+    """Return an MMA instruction by its name, such as `m64n256k16_f16_f32`; None if unknown."""
     return MMA_SYNC.get(name) or WGMMA.get(name)
 
 

@@ -171,7 +171,7 @@ class KernelBuilds:
                 ) from error
         meta = {"name": name, "compiler": toolchain.name, "target": toolchain.target}
         files = {
-            _binary_name(toolchain): binary,
+            f"kernel{toolchain.suffix}": binary,
             f"kernel{toolchain.source_suffix}": source.encode(),
         }
         self._cache.put(key, files, {**meta, **asdict(report)})
@@ -220,7 +220,7 @@ def find_binary(
     cache: ArtifactCache, key: str, toolchain: Toolchain, symbol: str | None
 ) -> bytes | None:
     """Return a binary from the cache, or None."""
-    name = _binary_name(toolchain)
+    name = f"kernel{toolchain.suffix}"
 
     def check(entry: Entry) -> None:
         if name not in entry.files:
@@ -237,7 +237,3 @@ def find_binary(
 
 PROGRESS = {"auto": None, "on": True, "off": False}
 """Whether bars are shown, by value of the option `progress`; None: on a terminal only."""
-
-
-def _binary_name(toolchain: Toolchain) -> str:
-    return f"kernel{toolchain.suffix}"

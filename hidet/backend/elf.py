@@ -12,10 +12,11 @@ from typing import NamedTuple
 MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
 """The values of e_machine, by name."""
 
-_HEADER = struct.Struct("<4sBB10xHHIQQQIHHHHHH")
-_SEGMENT = struct.Struct("<IIQQQQQQ")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
+# The fields that are checked, as named where they are unpacked.
+_HEADER = struct.Struct("<4sBB12xH12xQQ6xHHHH2x")
+_SEGMENT = struct.Struct("<8xQ16xQ16x")
+_SECTION = struct.Struct("<4xI16xQQI20x")
+_SYMBOL = struct.Struct("<I2xH16x")
 
 _CLASS_64, _LITTLE_ENDIAN = 2, 1
 _SYMBOLS, _NO_BITS, _DYNAMIC_SYMBOLS = 2, 8, 11  # types of sections
@@ -27,16 +28,10 @@ class BadObjectError(Exception):
 
 
 class _Section(NamedTuple):
-    name: int
     type: int
-    flags: int
-    address: int
     offset: int
     size: int
     link: int
-    info: int
-    alignment: int
-    entry_size: int
 
 
 @dataclass(frozen=True)
@@ -70,16 +65,14 @@ def check_object(data: bytes, machine: str, symbol: str | None) -> None:
     """
     if len(data) < _HEADER.size:
         raise BadObjectError(f"it has {len(data)} bytes only")
-    magic, width, order, _, number, *rest = _HEADER.unpack_from(data)
+    magic, width, order, number, *tables = _HEADER.unpack_from(data)
     if (magic, width, order) != (b"\x7fELF", _CLASS_64, _LITTLE_ENDIAN):
         raise BadObjectError("it is not an ELF file of 64 bits")
     if number != MACHINES.get(machine, number):
         raise BadObjectError(f"it is for machine {number}, not {MACHINES[machine]} ({machine})")
-    _, _, segments_at, sections_at, _, _, *shape = rest
-    segment_size, segment_count, section_size, section_count, _ = shape
-    for _, _, offset, _, _, size, _, _ in _Table(
-        _SEGMENT, segments_at, segment_count, segment_size or _SEGMENT.size
-    ).rows(data):
+    segments_at, sections_at, segment_size, segment_count, section_size, section_count = tables
+    table = _Table(_SEGMENT, segments_at, segment_count, segment_size or _SEGMENT.size)
+    for offset, size in table.rows(data):
         _require(data, offset, size)
     table = _Table(_SECTION, sections_at, section_count, section_size or _SECTION.size)
     sections = [_Section(*row) for row in table.rows(data)]
@@ -102,9 +95,8 @@ def _defined(data: bytes, sections: list[_Section]) -> Iterator[bytes]:
             continue
         names = sections[section.link]
         count = section.size // _SYMBOL.size
-        for name, _, _, where, _, _ in _Table(_SYMBOL, section.offset, count, _SYMBOL.size).rows(
-            data
-        ):
+        table = _Table(_SYMBOL, section.offset, count, _SYMBOL.size)
+        for name, where in table.rows(data):
             if where != _UNDEFINED and name < names.size:
                 start = names.offset + name
                 end = data.find(b"\0", start, names.offset + names.size)

@@ -24,33 +24,29 @@ SHORTEST_ALIASED_TEXT = 25
 
 
 @dataclass(eq=False, repr=False)
-class _UseCounter(Printer):
-    """Counts the uses of aliasable attributes, in printed order."""
+class AliasPrinter(Printer):
+    """A printer that prints aliases of attributes.
 
+    Attributes:
+        aliases: the alias of each aliased attribute.
+        uses: the number of uses of each aliasable attribute, in printed order.
+    """
+
+    aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
     uses: Counter[Attribute] = field(default_factory=Counter[Attribute])
 
     def print_attribute(self, attribute: Attribute) -> None:
+        """Print an attribute, or its alias."""
         if attribute.name == ALIASED_ATTRIBUTE:
             self.uses[attribute] += 1
+            if attribute in self.aliases:
+                self.print_string(self.aliases[attribute])
+                return
         super().print_attribute(attribute)
-
-
-@dataclass(eq=False, repr=False)
-class AliasPrinter(Printer):
-    """A printer that prints aliases of attributes."""
-
-    aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
-
-    def print_attribute(self, attribute: Attribute) -> None:
-        """Print an attribute, or its alias."""
-        if attribute in self.aliases:
-            self.print_string(self.aliases[attribute])
-        else:
-            super().print_attribute(attribute)
 
     def print_aliased_module(self, module: ModuleOp) -> None:
         """Print the aliases, then the module."""
-        counter = _UseCounter(
+        counter = AliasPrinter(
             stream=StringIO(),
             print_generic_format=self.print_generic_format,
             print_debuginfo=self.print_debuginfo,

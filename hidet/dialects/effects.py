@@ -1,7 +1,7 @@
 """Memory effects of ops per value: the interface that all passes use."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -82,6 +82,10 @@ class AccessingOp(FieldsOp):
         value = getattr(self, name)
         return read(value) in self.effects, write(value) in self.effects
 
+    def verify_(self) -> None:
+        """Check the number of indices."""
+        self.verify_ranks()
+
 
 class FieldAccessOp(AccessingOp):
     """An op that always reads and writes the same fields."""
@@ -121,6 +125,30 @@ def element_accesses(op: Operation) -> Iterator[ElementAccess]:
                 yield ElementAccess(op.element(name), reads, writes)
         case _:
             return
+
+
+def redirect_accesses(
+    op: Operation,
+    old: SSAValue,
+    new: SSAValue,
+    place: Callable[[Sequence[SSAValue]], Sequence[SSAValue]],
+) -> bool:
+    """Replace a memref in all accesses of an op; return whether the op is known to access memrefs.
+
+    `place` returns the indices in the new memref of an element of the old one.
+    """
+    match op:
+        case memref.LoadOp():
+            op.operands = [new, *place(op.indices)]
+        case memref.StoreOp():
+            op.operands = [op.value, new, *place(op.indices)]
+        case FieldsOp() if op.element_fields():
+            for name in op.element_fields():
+                if (element := op.element(name)).memref is old:
+                    op.move(name, Element(new, place(element.indices)))
+        case _:
+            return False
+    return True
 
 
 @cache

@@ -45,7 +45,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import shaped_type
 
 _SEGMENTS = AttrSizedOperandSegments.attribute_name
 
@@ -105,17 +105,19 @@ class FieldsOp(IRDLOperation):
         )
 
     @classmethod
+    @cache
     def element_fields(cls) -> Mapping[str, str]:
         """Return the names of indexed memrefs, each with the name of its indices."""
-        return _element_fields(cls)
+        names = [name for name, _ in cls.get_irdl_definition().operands]
+        return {
+            name: following
+            for name, following in pairwise(names)
+            if following in ("indices", f"{name}_indices")
+        }
 
     def element(self, name: str) -> Element:
         """Return the element of an indexed memref, by name."""
         return Element(getattr(self, name), getattr(self, self.element_fields()[name]))
-
-    def field_of(self, memref: SSAValue) -> str:
-        """Return the name of the first field that is a memref."""
-        return next(name for name in self.element_fields() if getattr(self, name) is memref)
 
     def move(self, name: str, target: Element) -> None:
         """Replace the element of an indexed memref, by name."""
@@ -126,11 +128,13 @@ class FieldsOp(IRDLOperation):
             self.properties[_SEGMENTS] = _sizes(*map(len, segments))
 
     def verify_ranks(self) -> None:
-        """Check that every indexed memref has one index per dimension."""
-        for memref, indices in map(self.element, self.element_fields()):
-            kind = memref_type(memref)
-            if len(indices) != kind.get_num_dims():
-                raise VerifyException(f"{len(indices)} indices for {kind}")
+        """Check that every indexed memref or tensor has one index per dimension."""
+        for array, indices in map(self.element, self.element_fields()):
+            kind = shaped_type(array)
+            if len(indices) != (rank := kind.get_num_dims()):
+                raise VerifyException(
+                    f"{self.name} has {len(indices)} indices for {kind} of rank {rank}"
+                )
 
     def operand_segments(self) -> list[tuple[str, Sequence[SSAValue]]]:
         """Return the operands by field."""
@@ -227,16 +231,6 @@ def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
     fields.update(definition.properties)
     declared = (name for each in reversed(op.mro()) for name in vars(each) if name in fields)
     return tuple(dict.fromkeys(declared))
-
-
-@cache
-def _element_fields(op: type[FieldsOp]) -> dict[str, str]:
-    names = [name for name, _ in op.get_irdl_definition().operands]
-    return {
-        name: following
-        for name, following in pairwise(names)
-        if following in ("indices", f"{name}_indices")
-    }
 
 
 def _attribute(value: Field, field: PropertyDef) -> Attribute | None:

@@ -16,7 +16,6 @@ ARENA_BYTES = "arena_bytes"
 PREPARED_BYTES = "prepared_bytes"
 """The attributes of a function after memory planning."""
 
-
 UPDATES = "updates"
 """The attribute of a function whose last results are new contents of some of its arguments: the
 positions of these arguments."""

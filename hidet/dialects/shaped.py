@@ -57,6 +57,11 @@ def size_of(of: SSAValue | Attribute) -> int:
     return prod(shape_of(of))
 
 
+def nbytes_of(of: SSAValue | Attribute) -> int:
+    """Return the size of a tensor or a memref in bytes."""
+    return size_of(of) * bytes_of(element_of(of))
+
+
 def element_of(of: SSAValue | Attribute) -> Attribute:
     """Return the type of an element of a tensor or a memref."""
     return shaped_type(of).get_element_type()

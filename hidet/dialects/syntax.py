@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Block, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -18,14 +18,13 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
 
-def parse_arguments(parser: Parser, default: Attribute | None) -> list[Parser.Argument]:
-    """Parse `(%a, %b : type)`; an argument without a type has the type `default`."""
+def parse_arguments(parser: Parser) -> list[Parser.Argument]:
+    """Parse `(%a, %b : type)`; an argument without a type is an index."""
 
     def parse_argument() -> Parser.Argument:
         unresolved = parser.parse_argument(expect_type=False)
-        if default is None or parser.parse_optional_punctuation(":") is not None:
-            return unresolved.resolve(parser.parse_type())
-        return unresolved.resolve(default)
+        has_type = parser.parse_optional_punctuation(":") is not None
+        return unresolved.resolve(parser.parse_type() if has_type else IndexType())
 
     return parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
 
@@ -63,7 +62,7 @@ class IndexedRegion(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         """Parse the arguments and the region."""
-        arguments = parse_arguments(parser, IndexType())
+        arguments = parse_arguments(parser)
         self.region.set(state, parse_body(parser, arguments))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:

@@ -82,7 +82,7 @@ class Launcher:
         self._dynamic = op.dynamic_extents
         self._static = op.launch_shape() if not self._dynamic else None
         self._extents = (*op.grid_dims, *op.block_dims)
-        self._largest = (*op.max_grid, *op.max_block)
+        self._largest = sum(op.max_shape, ())
         self._open = [n for n, extent in enumerate(self._extents) if extent == DYNAMIC]
         types = [argument.type for argument in op.arguments]
         self._packers = list(map(_packer, types))

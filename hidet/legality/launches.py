@@ -38,17 +38,12 @@ def check_launches(module: ModuleOp) -> None:
         for number, argument in zip(kernel.launch_arguments, kernel.arguments, strict=True):
             if is_hoisted and isinstance(argument.type, TensorMapType):
                 continue
-            mine, its = _contents(given[number], argument.type)
+            content = str if isinstance(given[number], TensorMapType) else _content
+            mine, its = content(given[number]), content(argument.type)
             if its not in (mine, f"? x {mine.partition(' x ')[2]}"):
                 raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
         if op.programmatic is not None and OVERLAPS not in kernel.attributes:
             raise illegal(op, f"a programmatic launch of @{name}, which waits for no other one")
-
-
-def _contents(given: Attribute, taken: Attribute) -> tuple[str, str]:
-    if isinstance(given, TensorMapType):
-        return str(given), str(taken)
-    return _content(given), _content(taken)
 
 
 def _content(kind: Attribute) -> str:

@@ -85,19 +85,14 @@ class Trace:
     Attributes:
         what: its name.
         by: the pass that lowers it.
-        until: the pass after which it is illegal; other passes may run before `by`.
         is_there: whether an op of a kernel, or the kernel itself, has it.
+        until: the pass after which it is illegal, if other passes may run before `by`.
     """
 
     what: str
     by: str
-    until: str
     is_there: Callable[[Operation], bool]
-
-
-def _has_unknown_map(op: Operation) -> bool:
-    kind = optional_memref_type(op.memref) if isinstance(op, memref.AllocaOp) else None
-    return kind is not None and isinstance(kind.layout, TaskMapAttr) and kind.layout.data is None
+    until: str = ""
 
 
 def _has_deep_argument(op: Operation) -> bool:
@@ -108,17 +103,20 @@ def _has_deep_argument(op: Operation) -> bool:
 
 
 TRACES = (
-    Trace("a tile with the map '?'", "schedule", "inline-compute", _has_unknown_map),
+    Trace(
+        "a tile with the map '?'",
+        "schedule",
+        lambda op: isinstance(op, memref.AllocaOp) and op.memref.type.layout == TaskMapAttr(None),
+        until="inline-compute",
+    ),
     Trace(
         "a register tile",
         "lower-task",
-        "lower-task",
         lambda op: isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.REGISTER,
     ),
-    Trace("an argument that is not flat", "flatten-memrefs", "flatten-memrefs", _has_deep_argument),
+    Trace("an argument that is not flat", "flatten-memrefs", _has_deep_argument),
     Trace(
         "a loop with values",
-        "demote-scf-values",
         "demote-scf-values",
         lambda op: isinstance(op, scf.ForOp) and bool(op.results),
     ),
@@ -143,7 +141,7 @@ def check_leftovers(module: ModuleOp, has_run: Callable[[str], bool]) -> None:
             raise illegal(op, f"{op.name} is in {place} too early", f"{lifetime.since} creates it")
         if place == "a kernel" or isinstance(op, KernelOp):
             for trace in TRACES:
-                if has_run(trace.until) and trace.is_there(op):
+                if has_run(trace.until or trace.by) and trace.is_there(op):
                     hint = f"{trace.by} should have lowered it"
                     raise illegal(op, f"{trace.what} is left", hint)
 

@@ -1,14 +1,12 @@
 """Checks of tiles: shapes of maps, ranks of indices, and shared memory size."""
 
-from math import prod
-
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
 from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.dialects.cuda import KernelOp, Space, space_of
-from hidet.dialects.shaped import bytes_of, optional_memref_type
+from hidet.dialects.shaped import memref_type, nbytes_of, optional_memref_type
 from hidet.dialects.task import TaskMapAttr
 from hidet.legality.report import illegal
 
@@ -37,9 +35,7 @@ def check_tiles(kernel: KernelOp) -> None:
             raise illegal(kernel, f"the argument {kind} is not in global memory")
     for op in kernel.body.walk():
         if isinstance(op, memref.AllocaOp):
-            kind = optional_memref_type(op.memref)
-            assert kind is not None, "an alloca returns a memref"
-            _check_layout(op, kind)
+            _check_layout(op, memref_type(op.memref))
 
 
 def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
@@ -74,10 +70,8 @@ def check_shared_memory(kernel: KernelOp) -> None:
 
 def shared_bytes_of(kernel: KernelOp) -> int:
     """Return the bytes of a kernel's shared arrays, static and dynamic."""
-    total = kernel.shared_bytes
-    for op in kernel.body.walk():
-        if isinstance(op, memref.AllocaOp):
-            kind = optional_memref_type(op.memref)
-            if kind is not None and space_of(kind) is Space.SHARED:
-                total += prod(kind.get_shape()) * bytes_of(kind.element_type)
-    return total
+    return kernel.shared_bytes + sum(
+        nbytes_of(op.memref)
+        for op in kernel.body.walk()
+        if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
+    )

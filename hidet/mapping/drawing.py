@@ -25,9 +25,8 @@ def _draw_matrix(
     tasks: TaskMap, place: tuple[int, ...], extents: tuple[int, ...], limit: int
 ) -> str:
     """Draw the last one or two dimensions at an index of the others."""
-    cell = _cell(tasks)
     head = f"at {place}:\n" if place else ""
-    return head + draw_table(lambda last: cell((*place, *last)), extents, limit)
+    return head + draw_table(lambda last: _cell(tasks, (*place, *last)), extents, limit)
 
 
 def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...], limit: int) -> str:
@@ -53,19 +52,13 @@ def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...],
     return "\n".join(lines)
 
 
-def _cell(tasks: TaskMap) -> Callable[[tuple[int, ...]], str]:
-    """Return a function that returns the text of an element: its workers and register."""
-
-    def cell(task: tuple[int, ...]) -> str:
-        owners = tasks.owners(task)
-        if len(owners) > 3:
-            workers = f"{owners[0]}|..|{owners[-1]}"
-        else:
-            workers = "|".join(map(str, owners))
-        has_registers = tasks.tasks_per_worker > 1
-        return f"{workers}:{tasks.register_index(task)}" if has_registers else workers
-
-    return cell
+def _cell(tasks: TaskMap, task: tuple[int, ...]) -> str:
+    """Return the text of an element: its workers and register."""
+    owners = tasks.owners(task)
+    shown = owners if len(owners) <= 3 else (owners[0], "..", owners[-1])
+    workers = "|".join(map(str, shown))
+    has_registers = tasks.tasks_per_worker > 1
+    return f"{workers}:{tasks.register_index(task)}" if has_registers else workers
 
 
 def _legend(tasks: TaskMap) -> str:

@@ -106,7 +106,6 @@ def traversal_order(dims: Sequence[int], ranks: Sequence[int] | None) -> list[in
 
 _HINT = re.compile(r"u(?:\d+|\+)?|p\d*|\.")
 
-
 UNROLLED = -1
 """The hint to unroll a loop fully; 0 is no hint, another number an unroll factor."""
 

@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 
 from hidet.mapping.drawing import draw_table
 from hidet.mapping.factors import MappingError
-from hidet.mapping.places import place_in
 from hidet.mapping.task_map import TaskMap
 
 Index = TypeVar("Index")
@@ -121,7 +120,7 @@ class SwizzledLayout:
 
     def __call__(self, *index: Any) -> Any:
         """Return the memory offset of an element, whose index may be symbolic."""
-        return place_in(self.base, self.moved(index))
+        return self.base.global2local(*self.moved(index))
 
     def lift(self, before: int, after: int) -> SwizzledLayout:
         """Return the layout with additional dimensions of extent 1 before and after its own."""

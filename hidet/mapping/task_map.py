@@ -21,7 +21,6 @@ from hidet.mapping.factors import (
     single_factor,
     unit_factors,
 )
-from hidet.mapping.places import is_inside, place_in
 
 if TYPE_CHECKING:
     from hidet.mapping.swizzle import SwizzledLayout
@@ -142,7 +141,7 @@ class TaskMap:
         Raises:
             MappingError: there is no such worker, or the number of indices is not the rank.
         """
-        return place_in(self, index) if len(index) > 1 else self.tasks_of(*index)
+        return self.global2local(*index) if len(index) > 1 else self.tasks_of(*index)
 
     def first_of(self, worker: int) -> Task:
         """Return the first task of a worker."""
@@ -315,9 +314,7 @@ class TaskMap:
         """The shape of the tile of tasks."""
         return self.shape
 
-    def worker2task(self, worker: int) -> list[Task]:
-        """Return the tasks of a worker, in order."""
-        return self.tasks_of(worker)
+    worker2task = tasks_of
 
     def single_task_of(self, worker: int) -> Task:
         """Return the only task of a worker."""
@@ -329,13 +326,36 @@ class TaskMap:
         return self.tasks_of(worker)[0]
 
     def global2local(self, *index: Any) -> Any:
-        """Return the position of an element, as a call does."""
-        return place_in(self, index)
+        """Return the position of an element among those of its thread; indices may be symbolic.
+
+        Raises:
+            MappingError: the number of indices is not the rank.
+        """
+        if len(index) != self.rank:
+            raise MappingError(
+                f"{self} has {self.rank} dimensions, but got {len(index)} indices",
+                hint="an index per dimension is an element, a single number is a worker",
+            )
+        place: Any = None
+        for digit in self.repeat_digits:
+            value = index[digit.dim]
+            if digit.stride > 1:
+                value = value // digit.stride
+            if digit.stride * digit.extent < self.shape[digit.dim]:
+                value = value % digit.extent
+            if digit.weight > 1:
+                value = value * digit.weight
+            place = value if place is None else place + value
+        return 0 if place is None else place
 
     def within_bound(self, *index: Any) -> Any:
         """Return whether an index, as arguments or as a tuple, is within the shape."""
         is_tuple = len(index) == 1 and isinstance(index[0], tuple | list)
-        return is_inside(self, cast("Sequence[object]", index[0] if is_tuple else index))
+        numbers = cast("Sequence[Any]", index[0] if is_tuple else index)
+        inside: Any = True
+        for number, extent in zip(numbers, self.shape, strict=True):
+            inside = (number < extent) & inside
+        return inside
 
     def const_shape(self) -> list[int]:
         """Return the extents."""

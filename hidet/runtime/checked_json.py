@@ -126,10 +126,7 @@ def _has_form(choice: Any, value: object) -> bool:
 @cache
 def _field_types(record: Any) -> dict[str, Any]:
     """Return the annotated type of each field; resolving annotations is slow."""
-    hints = typing.get_type_hints(record)
-    if dataclasses.is_dataclass(record):
-        return {field.name: hints[field.name] for field in dataclasses.fields(record)}
-    return {name: hints[name] for name in record._fields}
+    return typing.get_type_hints(record)
 
 
 def _decode_dataclass(expected: Any, value: dict[str, object], path: str) -> object:

@@ -119,12 +119,8 @@ class CompiledGraph:
         self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
     ) -> Executor:
         """Return the executor for the device of the tensors."""
-        if inputs:
-            index = inputs[0].get_device()
-        elif constants:
-            index = constants[0].get_device()
-        else:
-            index = self._default_index
+        tensors = inputs or constants
+        index = tensors[0].get_device() if tensors else self._default_index
         return self._executors.get(index) or self._load(index)
 
     def _load(self, index: int) -> Executor:

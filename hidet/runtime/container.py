@@ -112,7 +112,6 @@ class Container:
         }
 
     def _read_header(self) -> dict[str, object]:
-        """Return the header."""
         try:
             header = parse(self._header.decode(), "header")
         except (UnicodeDecodeError, CacheError) as error:

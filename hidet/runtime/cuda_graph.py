@@ -83,7 +83,6 @@ class CudaGraphExecutor(Executor):
         self._finalizer.detach()
 
     def _load(self, cubins: Mapping[str, bytes]) -> None:
-        """Load the kernels."""
         call = self._services.call
         keys = {kernel.artifact_key for kernel in self.plan.kernels}
         self._modules = {key: call("cuModuleLoadData", cubins[key]) for key in sorted(keys)}

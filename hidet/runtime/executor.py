@@ -93,10 +93,10 @@ class Executor(ABC):
             if pointers != self._outputs:
                 self._bind_outputs(pointers)
             if self._copies_ahead:
-                self._copy(self._copies_ahead, inputs, constants, outputs)
+                self._copy(self._copies_ahead, (*inputs, *constants, *outputs))
             self._launch()
             if self._copies_behind:
-                self._copy(self._copies_behind, inputs, constants, outputs)
+                self._copy(self._copies_behind, (*inputs, *constants, *outputs))
             for number in self._misplaced:
                 inputs[number].detach().copy_(self._misplaced[number])
             del copied, keepalive, memory  # kernels read this memory until here
@@ -183,36 +183,22 @@ class Executor(ABC):
         self._launch_in_order(self.plan.prepare, table)
         return prepared
 
-    def _copy(
-        self,
-        copies: Sequence[Copy],
-        inputs: Sequence[torch.Tensor],
-        constants: Sequence[torch.Tensor],
-        outputs: Sequence[torch.Tensor],
-    ) -> None:
-        """Execute copies of the plan."""
+    def _copy(self, copies: Sequence[Copy], tensors: Sequence[torch.Tensor]) -> None:
+        """Execute copies of the plan; `tensors` are inputs, constants and outputs."""
         for copy in copies:
-            number = int(copy.target.at)
-            if copy.target.space == "output":
-                target = outputs[number]
-            else:
-                target = self._misplaced.get(number, inputs[number].detach())
-            target.copy_(self._source(copy, target, inputs, constants, outputs))
+            number, _ = self._sources.locate(copy.target)
+            target = tensors[number]
+            if copy.target.space == "input":
+                target = self._misplaced.get(number, target.detach())
+            target.copy_(self._source(copy, target, tensors))
 
     def _source(
-        self,
-        copy: Copy,
-        target: torch.Tensor,
-        inputs: Sequence[torch.Tensor],
-        constants: Sequence[torch.Tensor],
-        outputs: Sequence[torch.Tensor],
+        self, copy: Copy, target: torch.Tensor, tensors: Sequence[torch.Tensor]
     ) -> torch.Tensor:
         """Return the source of a copy, as a tensor like `target`."""
         source, offset = self._sources.locate(copy.source)
         if source < self._sources.arena:
-            if source in self._misplaced:
-                return self._misplaced[source]
-            return (*inputs, *constants, *outputs)[source]
+            return self._misplaced.get(source, tensors[source])
         memory = self._arena
         if source == self._sources.prepared:
             memory = self._weights and self._weights.prepared

@@ -86,17 +86,8 @@ class Launch:
     @property
     def buffers(self) -> tuple[Argument | None, ...]:
         """The memory behind each argument; None for scalars."""
-        return tuple(map(_buffer, self.arguments))
-
-
-def _buffer(argument: Argument | Scalar | TensorMap) -> Argument | None:
-    match argument:
-        case Scalar():
-            return None
-        case TensorMap(buffer):
-            return buffer
-        case _:
-            return argument
+        memory = (each.buffer if isinstance(each, TensorMap) else each for each in self.arguments)
+        return tuple(None if isinstance(each, Scalar) else each for each in memory)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Specs of tensors, scalars and tensor maps; time spans."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from math import prod
+from typing import Literal, NamedTuple, get_args
 
 WORD = 8
 """The size of a pointer, and of the widest scalar argument, in bytes."""
@@ -10,15 +11,7 @@ DtypeName = Literal["f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "i1"
 """An element type, named as in the IR; i1 is torch.bool, of one byte."""
 
 ITEM_SIZES: dict[DtypeName, int] = {
-    "f64": 8,
-    "f32": 4,
-    "f16": 2,
-    "bf16": 2,
-    "i64": 8,
-    "i32": 4,
-    "i16": 2,
-    "i8": 1,
-    "i1": 1,
+    name: max(int(name.lstrip("bfi")) // 8, 1) for name in get_args(DtypeName)
 }
 """The size of an element in bytes."""
 
@@ -33,10 +26,7 @@ class TensorSpec:
     @property
     def nbytes(self) -> int:
         """The size in bytes."""
-        size = ITEM_SIZES[self.dtype]
-        for extent in self.shape:
-            size *= extent
-        return size
+        return ITEM_SIZES[self.dtype] * prod(self.shape)
 
 
 @dataclass(frozen=True)

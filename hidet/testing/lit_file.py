@@ -101,7 +101,6 @@ def _split_pipe(line: str) -> list[list[str]]:
 
 
 def _run_hidet_opt(arguments: list[str], data: str) -> _Result:
-    """Run `hidet-opt`."""
     if "--disable-verify" in arguments:
         raise LitFailure("--disable-verify lasts for the whole process: say REQUIRES: shell")
     return _captured(lambda: hidet_opt.main(arguments, BytesIO(data.encode())))
@@ -119,7 +118,6 @@ def _captured(command: Callable[[], int]) -> _Result:
 
 
 def _run_filecheck(arguments: list[str], data: str) -> _Result:
-    """Run `filecheck`."""
     options = parse_argv_options(["filecheck", *arguments])
     message = match_checks(data, options, Path(options.match_filename).read_text())
     return _Result(0 if message is None else 1, "", message or "")

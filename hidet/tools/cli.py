@@ -37,7 +37,6 @@ PACKAGES = ("xdsl", "torch", "numpy", "cuda-python")
 
 
 def _cache(arguments: argparse.Namespace) -> None:
-    """Show or clear the cache."""
     from hidet.tools import cache_command
 
     action = {"show": cache_command.show, "clear": cache_command.clear}[arguments.cache_command]
@@ -142,7 +141,6 @@ def _write_new(arguments: argparse.Namespace) -> None:
 
 
 def _add_new(parser: argparse.ArgumentParser) -> None:
-    """Add the command `new` to the parser."""
     kinds = parser.add_subparsers(dest="what", required=True)
     helps = {
         "pass": "a pass: `fold-casts`",
@@ -176,7 +174,6 @@ def _add_new(parser: argparse.ArgumentParser) -> None:
 
 
 def _make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="hidet",
         description=__doc__,

@@ -99,7 +99,6 @@ def _input(name: str, spec: tuple[torch.dtype, list[int]], given: dict[str, str]
 
 
 def _load(arguments: argparse.Namespace) -> BuiltGraph:
-    """Load a saved graph."""
     import hidet
 
     return hidet.load_compiled(arguments.file, trusted=arguments.trusted)

@@ -86,7 +86,6 @@ def test_move():
         IndexType(),
     )
     op = CopyVectorOp(4, Element(source, [i, j]), Element(target, [i]))
-    assert op.field_of(source) == "source"
     op.move("source", Element(flat, [j]))
     op.verify()
     assert op.element("source") == Element(flat, (j,))

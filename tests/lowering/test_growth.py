@@ -4,6 +4,7 @@ import random
 
 import pytest
 import torch
+from compute_interpreter import evaluate
 from functorch.compile import aot_function, make_boxed_func
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional
@@ -13,7 +14,6 @@ from hidet.frontends.torch.backend import hidet_backend
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
 from hidet.lowering.pipelines import PassOptions, passes_of
-from hidet.testing.evaluate import evaluate
 from hidet.testing.numeric import assert_close
 
 MAX_GROWTH = 4

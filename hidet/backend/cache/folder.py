@@ -27,7 +27,6 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folder
 from hidet.backend.temporary import discard
@@ -94,22 +93,16 @@ class CacheFolder:
     def _check(self, status: os.stat_result, path: Path) -> None:
         """Raise `CacheError` if other users can write to a folder."""
         what = "the cache folder" if path == self.root else f"'{path.name}' in the cache folder"
+        problem, hint = None, HINT
         if not stat.S_ISDIR(status.st_mode):
-            raise CacheError(
-                f"{what} cannot be made: it is not a folder", where=str(path), hint=HINT
-            )
-        if status.st_uid != os.geteuid():
-            raise CacheError(
-                f"{what} belongs to another user (uid {status.st_uid})",
-                where=str(path),
-                hint=HINT,
-            )
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise CacheError(
-                f"others can write to {what} (mode {stat.S_IMODE(status.st_mode):o})",
-                where=str(path),
-                hint=f"run: chmod go-w '{path}'",
-            )
+            problem = f"{what} cannot be made: it is not a folder"
+        elif status.st_uid != os.geteuid():
+            problem = f"{what} belongs to another user (uid {status.st_uid})"
+        elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            problem = f"others can write to {what} (mode {stat.S_IMODE(status.st_mode):o})"
+            hint = f"run: chmod go-w '{path}'"
+        if problem is not None:
+            raise CacheError(problem, where=str(path), hint=hint)
 
     def check_way(self, place: Path) -> None:
         """Check the folder of an entry, and its parents.
@@ -199,7 +192,7 @@ class CacheFolder:
         """List the entries of a namespace, except those removed meanwhile."""
         for folder in _list(self.root / namespace):
             for place in _list(folder):
-                size = sum(_status(file).size for file in _list(place))
+                size = sum(_status(file).st_size for file in _list(place))
                 if os.path.lexists(place):
                     yield EntryInfo(namespace, place.name, place, size, last_use(place))
 
@@ -207,20 +200,13 @@ class CacheFolder:
         """Remove what dead processes left in `temporary`."""
         limit = time.time() - LEFTOVER_SECONDS
         for path in _list(self.root / "temporary"):
-            if _status(path).modified < limit:
+            if _status(path).st_mtime < limit:
                 discard(path)
-
-
-class _Status(NamedTuple):
-    """The size of a file in bytes, and its modification time."""
-
-    size: int
-    modified: float
 
 
 def last_use(place: Path) -> float:
     """Return when an entry was last used; 0 if it has no description, or is gone."""
-    return _status(place / DESCRIPTION).modified
+    return _status(place / DESCRIPTION).st_mtime
 
 
 def mark_used(place: Path) -> None:
@@ -247,13 +233,12 @@ def _list(folder: Path) -> list[Path]:
         return []
 
 
-def _status(path: Path) -> _Status:
+def _status(path: Path) -> os.stat_result:
     """Return the status of a file, without following links; zeros if it is inaccessible."""
     try:
-        status = path.lstat()
+        return path.lstat()
     except OSError:
-        return _Status(0, 0.0)
-    return _Status(status.st_size, status.st_mtime)
+        return os.stat_result([0] * 10)
 
 
 _BYTES = 32

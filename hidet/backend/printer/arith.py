@@ -185,11 +185,6 @@ def _convert_unsigned(op: Operation, text_of: TextOf) -> Text:
     return replace(converted, bits=replace(cast(operand, UNSIGNED[target]), wraps=True))
 
 
-def _convert_to_unsigned(op: Operation, text_of: TextOf) -> Text:
-    """Print the conversion of a float to an unsigned integer."""
-    return cast(text_of(op.operands[0]), UNSIGNED[value_type(op.results[0])])
-
-
 def _truncate(op: Operation, text_of: TextOf) -> Text:
     """Print the truncation of an integer; i1 is bool."""
     operand, target = text_of(op.operands[0]), value_type(op.results[0])
@@ -248,7 +243,7 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     arith.SIToFPOp: _convert,
     arith.UIToFPOp: _convert_unsigned,
     arith.FPToSIOp: _convert,
-    arith.FPToUIOp: _convert_to_unsigned,
+    arith.FPToUIOp: lambda op, text_of: cast(text_of(op.input), UNSIGNED[value_type(op.result)]),
     arith.ExtFOp: _convert,
     arith.TruncFOp: _convert,
     arith.BitcastOp: _bitcast,

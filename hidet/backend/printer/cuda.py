@@ -6,7 +6,6 @@ Operations of the instruction table print as calls of their functions.
 from collections.abc import Sequence, Set
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from hidet.arch.limits import WARP
@@ -118,15 +117,13 @@ def _vote(op: cuda.VoteOp, text_of: TextOf) -> Text:
 def _printf(op: cuda.PrintfOp, writer: Writer) -> None:
     """Print `printf("%d", i);`, which C++ and CUDA C++ share."""
     values = (writer.text_of(value) for value in op.values)
-    arguments = [Text(c_string(op.text), "char*")]
-    arguments += [bits_of(value) if is_unsigned(value) else value for value in values]
-    writer.line(f"{call('printf', arguments, INT).text};")
+    numbers = (bits_of(value) if is_unsigned(value) else value for value in values)
+    writer.call("printf", _quoted(op.text), *numbers)
 
 
 def _assert(op: cuda.AssertOp, writer: Writer) -> None:
     """Print `hidet::check(n > 0, "kernel.py:3: n > 0");`."""
-    arguments = [writer.text_of(op.condition), Text(c_string(op.text), "char*")]
-    writer.line(f"{call('hidet::check', arguments, 'void').text};")
+    writer.call("hidet::check", writer.text_of(op.condition), _quoted(op.text))
 
 
 def _checked_index(op: cuda.CheckedIndexOp, text_of: TextOf) -> Text:
@@ -134,23 +131,22 @@ def _checked_index(op: cuda.CheckedIndexOp, text_of: TextOf) -> Text:
     index = text_of(op.index)
     function = "checked_index" if op.from_end is None else "checked_index_from_end"
     size = Text(str(op.size.value.data), LONG_LONG)
-    return call(f"hidet::{function}", [index, size, _quoted(op.where)], index.type)
+    return call(f"hidet::{function}", [index, size, _quoted(op.where.data)], index.type)
 
 
 def _checked_divisor(op: cuda.CheckedDivisorOp, text_of: TextOf) -> Text:
     """Print `hidet::checked_divisor(d[i], "aten.remainder (model.py:4)")`."""
     divisor = text_of(op.divisor)
-    return call("hidet::checked_divisor", [divisor, _quoted(op.where)], divisor.type)
+    return call("hidet::checked_divisor", [divisor, _quoted(op.where.data)], divisor.type)
 
 
-def _quoted(text: StringAttr) -> Text:
-    return Text(c_string(text.data), "char*")
+def _quoted(text: str) -> Text:
+    return Text(c_string(text), "char*")
 
 
 def _sync_warp(op: Operation, writer: Writer) -> None:
     """Print the barrier of a warp, `hidet::sync_warp(lanes);`."""
-    arguments = [passed(writer.text_of(operand), INT) for operand in op.operands]
-    writer.line(f"{call('hidet::sync_warp', arguments, 'void').text};")
+    writer.call("hidet::sync_warp", *(passed(writer.text_of(mask), INT) for mask in op.operands))
 
 
 def _copy_vector(op: cuda.CopyVectorOp, writer: Writer) -> None:
@@ -158,7 +154,7 @@ def _copy_vector(op: cuda.CopyVectorOp, writer: Writer) -> None:
     source = address(op.source, op.source_indices, writer.text_of)
     target = address(op.target, op.target_indices, writer.text_of)
     function = f"hidet::copy_vector<{element_type(op.target)}, {op.width.value.data}>"
-    writer.line(f"{call(function, [target, source], 'void').text};")
+    writer.call(function, target, source)
 
 
 def _dynamic_shared(op: cuda.DynamicSharedOp, writer: Writer) -> None:
@@ -211,15 +207,14 @@ def _check_bounds(op: cuda.CheckBoundsOp, writer: Writer) -> None:
 def _check_access(op: cuda.CheckAccessOp, writer: Writer) -> None:
     """Print `hidet::check_read(&sa[i][j], 4);`."""
     width = op.width.value.data
-    arguments = [address(op.array, op.indices, writer.text_of).text]
-    arguments += [str(width)] if width != 1 else []
-    writer.line(f"hidet::check_{op.kind.data.value}({', '.join(arguments)});")
+    first = address(op.array, op.indices, writer.text_of)
+    count = (Text(str(width), INT),) if width != 1 else ()
+    writer.call(f"hidet::check_{op.kind.data.value}", first, *count)
 
 
 def _check_owner(op: cuda.CheckOwnerOp, writer: Writer) -> None:
     """Print `hidet::check_owner("acc", i % 8 == lane);`."""
-    label = c_string(op.label.data)
-    writer.line(f"hidet::check_owner({label}, {writer.text_of(op.is_owner).text});")
+    writer.call("hidet::check_owner", _quoted(op.label.data), writer.text_of(op.is_owner))
 
 
 def source_table(origins: Sequence[str]) -> str:

@@ -35,10 +35,8 @@ from hidet.escape import c_string, comment, from_ascii
 INCLUDE = '#include "hidet.h"'
 """The first line of a file of kernels."""
 
-
 MAX_LINE = 100
 """A longer signature has one parameter per line."""
-
 
 MAX_LOCATIONS = 4
 """The maximal number of source lines in the comment above a kernel."""

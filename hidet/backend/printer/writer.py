@@ -12,7 +12,7 @@ from xdsl.traits import is_side_effect_free
 
 from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.signs import with_type
-from hidet.backend.printer.text import Text, cast
+from hidet.backend.printer.text import Text, call, cast
 from hidet.backend.printer.types import UNSIGNED, value_type
 from hidet.dialects.cuda.names import NameScopes, is_identifier
 from hidet.dialects.cuda.signs import is_unsigned
@@ -56,6 +56,10 @@ class Writer:
         """Add a line at the current indentation."""
         self.lines.append("  " * self._depth + text)
         self.origins.append(self._statement)
+
+    def call(self, function: str, *arguments: Text) -> None:
+        """Add a line that calls a function."""
+        self.line(f"{call(function, list(arguments), 'void').text};")
 
     @contextmanager
     def scope(self) -> Generator[None]:

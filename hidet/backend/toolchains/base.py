@@ -67,10 +67,8 @@ class Toolchain(ABC):
     source_suffix: ClassVar[str]
     """The suffix of its sources."""
 
-    @property
-    def machine(self) -> str | None:
-        """The machine of its binaries, as `hidet.backend.elf` names it; None: they are not ELF."""
-        return None
+    machine: ClassVar[str | None] = None
+    """The machine of its binaries, as `hidet.backend.elf` names it; None: they are not ELF."""
 
     @property
     @abstractmethod

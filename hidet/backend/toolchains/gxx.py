@@ -93,11 +93,7 @@ class Gxx(Toolchain):
     name: ClassVar[str] = "g++"
     suffix: ClassVar[str] = ".so"
     source_suffix: ClassVar[str] = ".cpp"
-
-    @property
-    def machine(self) -> str:
-        """The machine of this processor."""
-        return platform.machine()
+    machine: ClassVar[str | None] = platform.machine()
 
     def entry(self, symbol: str) -> str:
         """Return the name of the function that launches a kernel."""

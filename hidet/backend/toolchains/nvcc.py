@@ -43,11 +43,7 @@ class Nvcc(Toolchain):
     name: ClassVar[str] = "nvcc"
     suffix: ClassVar[str] = ".cubin"
     source_suffix: ClassVar[str] = ".cu"
-
-    @property
-    def machine(self) -> str:
-        """The machine of GPUs."""
-        return "cuda"
+    machine: ClassVar[str | None] = "cuda"
 
     @property
     def target(self) -> str:

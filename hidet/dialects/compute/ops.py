@@ -39,8 +39,8 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.fields import FieldsOp, enum_attribute
-from hidet.dialects.shaped import Shaped, element_of, is_memref, shape_of, shaped_type
-from hidet.dialects.syntax import IndexedRegion, IntegerList, parse_body, print_body
+from hidet.dialects.shaped import element_of, is_memref, shape_of
+from hidet.dialects.syntax import IndexedRegion, IntegerList, int_array, parse_body, print_body
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
@@ -54,12 +54,6 @@ def terminator_of(region: Region) -> YieldOp:
     if not isinstance(last, YieldOp):
         raise VerifyException("the region must end in compute.yield")
     return last
-
-
-def _verify_indices(shaped: Shaped, indices: Sequence[SSAValue], op: str) -> None:
-    rank = shaped.get_num_dims()
-    if len(indices) != rank:
-        raise VerifyException(f"{op} has {len(indices)} indices for {shaped} of rank {rank}")
 
 
 @irdl_op_definition
@@ -145,9 +139,7 @@ class GridOp(IndexedOp):
 
     def verify_(self) -> None:
         """Check the arguments and the yielded type against the result."""
-        result = self.result.type
-        assert isinstance(result, TensorType)
-        self.verify_body(result.element_type, f"but defines {result}")
+        self.verify_body(element_of(self.result), f"but defines {self.result.type}")
 
 
 def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
@@ -193,14 +185,9 @@ class ReduceOp(IndexedOp):
     traits = traits_def(Pure())
 
     def __init__(
-        self,
-        kind: ReduceKind,
-        extents: Sequence[int],
-        result_type: Attribute,
-        body: Region | None = None,
+        self, kind: ReduceKind, extents: Sequence[int], result_type: Attribute, body: Region
     ) -> None:
-        body = body or single_block([_INDEX] * len(extents))
-        super().__init__(body, kind, ArrayAttr(map(IntAttr, extents)), result_type)
+        super().__init__(body, kind, int_array(extents), result_type)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -245,10 +232,6 @@ class LoadOp(AccessingOp):
         element = element_of(source)
         Operation.__init__(self, operands=[source, *indices], result_types=[element])
 
-    def verify_(self) -> None:
-        """Check the number of indices."""
-        _verify_indices(shaped_type(self.source), self.indices, self.name)
-
 
 @irdl_op_definition
 class StoreOp(AccessingOp):
@@ -268,10 +251,6 @@ class StoreOp(AccessingOp):
         """A buffer is written; what a sink writes is unknown until it is inlined."""
         return (write(self.target if is_memref(self.target.type) else None),)
 
-    def verify_(self) -> None:
-        """Check the number of indices."""
-        _verify_indices(shaped_type(self.target), self.indices, self.name)
-
 
 @irdl_op_definition
 class SinkOp(FieldsOp):
@@ -290,11 +269,9 @@ class SinkOp(FieldsOp):
     custom_directives = (IndexedRegion,)
     traits = traits_def(Pure(), NoTerminator())
 
-    def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
-        if body is None:
-            indices: list[Attribute] = [IndexType()] * len(shape_of(result_type))
-            body = single_block([*indices, element_of(result_type)])
-        super().__init__(body, result_type)
+    def __init__(self, result_type: Attribute) -> None:
+        indices = [IndexType()] * len(shape_of(result_type))
+        super().__init__(single_block([*indices, element_of(result_type)]), result_type)
 
     @property
     def indices(self) -> Sequence[SSAValue]:
@@ -308,13 +285,10 @@ class SinkOp(FieldsOp):
 
     def verify_(self) -> None:
         """Check the arguments against the result type."""
-        result = self.result.type
-        assert isinstance(result, TensorType)
-        expected: list[Attribute] = [IndexType()] * result.get_num_dims()
-        expected.append(result.get_element_type())
-        if [argument.type for argument in self.body.block.args] != expected:
+        expected = [*[IndexType()] * len(shape_of(self.result)), element_of(self.result)]
+        if list(self.body.block.arg_types) != expected:
             want = ", ".join(map(str, expected))
-            raise VerifyException(f"a sink of type {result} has the arguments ({want})")
+            raise VerifyException(f"a sink of type {self.result.type} has the arguments ({want})")
 
 
 @irdl_op_definition

@@ -73,18 +73,15 @@ Dimension = StrEnum("Dimension", "X Y Z")
 
 DimensionAttr = enum_attribute("cuda.dimension", Dimension)
 
-
 ShuffleKind = StrEnum("ShuffleKind", "IDX XOR UP DOWN")
 """The source lane of `cuda.shfl`."""
 
 ShuffleKindAttr = enum_attribute("cuda.shuffle", ShuffleKind)
 
-
 LeaveKind = StrEnum("LeaveKind", "BREAK CONTINUE RETURN")
 """What `cuda.leave` exits: the loop around it, its iteration, or the kernel."""
 
 LeaveKindAttr = enum_attribute("cuda.leave_kind", LeaveKind)
-
 
 BufferKind = StrEnum("BufferKind", "ARENA PREPARED CONSTANT")
 """The owner of the memory of a `cuda.buffer`.

@@ -95,20 +95,11 @@ class KernelOp(FieldsOp):
     @property
     def threads(self) -> int:
         """The threads of a block; the maximum if launches specify them."""
-        return min(prod(self.max_block), MAX_THREADS_PER_BLOCK)
+        return min(prod(self.max_shape[1]), MAX_THREADS_PER_BLOCK)
 
     @property
-    def max_grid(self) -> tuple[int, int, int]:
-        """The maximum blocks along x, y and z."""
-        return self._largest()[0]
-
-    @property
-    def max_block(self) -> tuple[int, int, int]:
-        """The maximum threads of a block along x, y and z."""
-        return self._largest()[1]
-
-    def _largest(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Return grid and block with the maximum of every dynamic extent."""
+    def max_shape(self) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """The grid and the block with the maximum of every dynamic extent."""
         limits = [each.data for each in self.limits] if self.limits else self._possible()
         return self.launch_shape(limits)
 

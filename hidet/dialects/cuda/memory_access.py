@@ -174,7 +174,6 @@ AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
 
 AccessOrderAttr = enum_attribute("cuda.access_order", AccessOrder)
 
-
 AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
 """The scope of an ordered access: block, GPU, system."""
 

@@ -88,12 +88,9 @@ def identifier_from(hint: str) -> str | None:
     if not name:
         return None
     nearest = (name, f"{name}_", f"v_{name}")
-    return next(each for each in nearest if not any(map(_is_reserved, _with_number(each))))
-
-
-def _with_number(name: str) -> tuple[str, str]:
-    """Return a name, and its first variant in `NameScopes`."""
-    return name, f"{_NUMBER_AT_END.sub('', name).rstrip('_')}1"
+    # Neither the name nor its first variant in `NameScopes` is reserved.
+    variants = ((each, f"{_NUMBER_AT_END.sub('', each).rstrip('_')}1") for each in nearest)
+    return next(each[0] for each in variants if not any(map(_is_reserved, each)))
 
 
 def symbol_of(name: str) -> str:

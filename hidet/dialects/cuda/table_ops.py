@@ -116,14 +116,13 @@ class InstructionOp(AccessingOp):
 
     def verify_(self) -> None:
         """Check the operands against the table."""
+        super().verify_()
         for operand, element in self._accesses():
             self._verify_operand(operand, element)
 
     def _verify_operand(self, operand: Operand, element: Element) -> None:
-        """Check the rank, the space, the element type and the size of an operand."""
+        """Check the space, the element type and the size of an operand."""
         kind = memref_type(element.memref)
-        if len(element.indices) != kind.get_num_dims():
-            raise VerifyException(f"{len(element.indices)} indices for {kind}")
         where = f"operand '{operand.name}' of {self.instruction.ptx}"
         # Register tiles become local arrays in `lower-task`.
         is_tile = space_of(kind) is Space.REGISTER

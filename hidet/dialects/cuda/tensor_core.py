@@ -33,8 +33,26 @@ from hidet.dialects.effects import Effects, read
 from hidet.dialects.shaped import memref_type
 
 
+class _MmaOp(InstructionOp):
+    """A matmul of an entry `config` of the instruction table."""
+
+    KEY: ClassVar = "config"
+
+    config = prop_def(StringAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(WarpCollective())
+
+    @property
+    def effects(self) -> Effects:
+        """The effects of the table, and reads of matrices with known descriptors."""
+        owners = (operand.owner for operand in self.operands)
+        matrices = (op.source for op in owners if isinstance(op, MatrixDescriptorOp))
+        return (*super().effects, *map(read, matrices))
+
+
 @irdl_op_definition
-class MmaSyncOp(InstructionOp):
+class MmaSyncOp(_MmaOp):
     """`cuda.mma_sync "m16n8k16_f16_f32" %a[%i], %b[%j], %c[%k]`: C += A * B, by a warp.
 
     Each lane holds a fragment of each matrix in consecutive elements of a local array, as given by
@@ -44,10 +62,8 @@ class MmaSyncOp(InstructionOp):
 
     name = "cuda.mma_sync"
     ENTRY: ClassVar = MMA_SYNC
-    KEY: ClassVar = "config"
     ADDRESSES: ClassVar = ("c", "a", "b")
 
-    config = prop_def(StringAttr)
     a = operand_def(MemRefType)
     a_indices = var_operand_def(IndexType)
     b = operand_def(MemRefType)
@@ -55,12 +71,10 @@ class MmaSyncOp(InstructionOp):
     c = operand_def(MemRefType)
     c_indices = var_operand_def(IndexType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$config $a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
         "attr-dict `:` type($a) `,` type($b) `,` type($c)"
     )
-    traits = traits_def(WarpCollective())
 
 
 @irdl_op_definition
@@ -176,7 +190,7 @@ class MatrixDescriptorOp(InstructionOp):
 
 
 @irdl_op_definition
-class WgmmaOp(InstructionOp):
+class WgmmaOp(_MmaOp):
     """`cuda.wgmma "m64n128k16_f16_f32" %a, %b, %d[%i] accumulate %p`: asynchronous D = A * B + D.
 
     A and B are descriptors of 64 x k and k x n matrices, with k of 32 bytes; K is contiguous, or M
@@ -187,10 +201,8 @@ class WgmmaOp(InstructionOp):
 
     name = "cuda.wgmma"
     ENTRY: ClassVar = WGMMA
-    KEY: ClassVar = "config"
     TEMPLATE: ClassVar = ("trans_a", "trans_b")
 
-    config = prop_def(StringAttr)
     a = operand_def(i64)
     b = operand_def(i64)
     d = operand_def(MemRefType)
@@ -199,23 +211,14 @@ class WgmmaOp(InstructionOp):
     trans_a = opt_prop_def(UnitAttr)
     trans_b = opt_prop_def(UnitAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$config $a (`trans_a` $trans_a^)? `,` $b (`trans_b` $trans_b^)? `,` $d `[` $d_indices `]` "
         "`accumulate` $accumulate attr-dict `:` type($d)"
     )
-    traits = traits_def(WarpCollective())
-
-    @property
-    def effects(self) -> Effects:
-        """The effects of the table, and reads of matrices with known descriptors."""
-        descriptors = (self.a.owner, self.b.owner)
-        matrices = (op.source for op in descriptors if isinstance(op, MatrixDescriptorOp))
-        return (*super().effects, *map(read, matrices))
 
 
 @irdl_op_definition
-class WgmmaRsOp(InstructionOp):
+class WgmmaRsOp(_MmaOp):
     """`cuda.wgmma_rs "m64n128k16_f16_f32" %a[%i], %b, %d[%j] accumulate %p`: A is in registers.
 
     Otherwise like `cuda.wgmma`. A is a fragment of 64 x k elements, which must not be modified
@@ -224,11 +227,9 @@ class WgmmaRsOp(InstructionOp):
 
     name = "cuda.wgmma_rs"
     ENTRY: ClassVar = WGMMA_RS
-    KEY: ClassVar = "config"
     TEMPLATE: ClassVar = ("trans_b",)
     ADDRESSES: ClassVar = ("d", "a")
 
-    config = prop_def(StringAttr)
     a = operand_def(MemRefType)
     a_indices = var_operand_def(IndexType)
     b = operand_def(i64)
@@ -237,19 +238,10 @@ class WgmmaRsOp(InstructionOp):
     accumulate = operand_def(i1)
     trans_b = opt_prop_def(UnitAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$config $a `[` $a_indices `]` `,` $b (`trans_b` $trans_b^)? `,` $d `[` $d_indices `]` "
         "`accumulate` $accumulate attr-dict `:` type($a) `,` type($d)"
     )
-    traits = traits_def(WarpCollective())
-
-    @property
-    def effects(self) -> Effects:
-        """The effects of the table, and a read of B if its descriptor is known."""
-        owner = self.b.owner
-        found = super().effects
-        return (*found, read(owner.source)) if isinstance(owner, MatrixDescriptorOp) else found
 
 
 @irdl_op_definition

@@ -45,7 +45,6 @@ MAX_RANK, MAX_BOX = 5, 256
 ALIGNMENT = 16
 """The alignment of addresses, strides and box rows in bytes (the same)."""
 
-
 MAX_COLUMN, MAX_STEP = 1024, 8
 """The maximum pixels of a copy, and their stride (the same, cuTensorMapEncodeIm2col)."""
 

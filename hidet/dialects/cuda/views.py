@@ -1,7 +1,5 @@
 """Addresses as values: reinterpreted memory, integers, and dynamic shared memory."""
 
-from math import prod
-
 from xdsl.dialects.arith import CmpiOp
 from xdsl.dialects.builtin import I64, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
 from xdsl.ir import Operation
@@ -19,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import memref_type, nbytes_of
 
 
 class _AddressOp(FieldsOp):
@@ -103,9 +101,7 @@ class DynamicSharedOp(FieldsOp):
     @property
     def end(self) -> int:
         """The offset of the end of the part."""
-        kind = memref_type(self.result)
-        assert isinstance(kind.element_type, FixedBitwidthType)
-        return self.offset.value.data + prod(kind.get_shape()) * kind.element_type.size
+        return self.offset.value.data + nbytes_of(self.result)
 
     def verify_(self) -> None:
         """Check the space, the shape and the offset."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import I64, IndexType, IntegerAttr
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
@@ -49,16 +49,9 @@ class GroupOp(FieldsOp):
     custom_directives = (IndexedRegion,)
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
-    def __init__(
-        self,
-        first: int,
-        count: int,
-        body: Region | None = None,
-        barrier: int | None = None,
-        copies: int = 1,
-    ) -> None:
-        body = body or single_block([IndexType()] * min(copies, 2))
-        super().__init__(first, count, copies if copies > 1 else None, barrier, body)
+    def __init__(self, first: int, count: int, copies: int = 1) -> None:
+        body = single_block([IndexType()] * min(copies, 2))
+        super().__init__(first, count, copies if copies > 1 else None, body=body)
 
     @property
     def worker(self) -> SSAValue:

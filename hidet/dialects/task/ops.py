@@ -39,7 +39,7 @@ from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.shaped import is_memref, memref_type, shaped_type
+from hidet.dialects.shaped import is_memref, memref_type, shape_of, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
 from hidet.mapping import TaskMap
@@ -91,8 +91,7 @@ class ForeachOp(FieldsOp):
         unroll: Sequence[int] | None = None,
     ) -> None:
         if isinstance(over, SSAValue):
-            assert isinstance(over.type, MemRefType)
-            tile, tasks, rank = over, None, over.type.get_num_dims()
+            tile, tasks, rank = over, None, len(shape_of(over))
         else:
             tile, tasks, rank = None, TaskMapAttr(over), over.rank
         super().__init__(
@@ -129,24 +128,19 @@ class ForeachOp(FieldsOp):
         """Check that there is one map, and an argument and bound per dimension."""
         if (self.tile is None) == (self.map is None):
             raise VerifyException("task.foreach takes either a map or a tile")
-        if self.tile is not None:
-            assert isinstance(self.tile.type, MemRefType)
-            rank = self.tile.type.get_num_dims()
-        else:
-            rank = self.tasks.rank
+        rank = self.tasks.rank if self.tile is None else len(shape_of(self.tile))
         if len(self.indices) != rank:
             raise VerifyException(
                 f"task.foreach has {len(self.indices)} indices but its map has {rank} dimensions"
             )
-        if self.bound is not None and len(self.bound) != rank:
-            raise VerifyException(f"{len(self.bound)} bounds for a map of {rank} dimensions")
-        if self.unroll is not None and len(self.unroll) != rank:
-            raise VerifyException(f"{len(self.unroll)} hints for a map of {rank} dimensions")
+        for what, numbers in (("bounds", self.bound), ("hints", self.unroll)):
+            if numbers is not None and len(numbers) != rank:
+                raise VerifyException(f"{len(numbers)} {what} for a map of {rank} dimensions")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         """Parse `(%i) in #map on %w bound [N] { }` or `(%i) of %tile on %w : type { }`."""
-        arguments = parse_arguments(parser, IndexType())
+        arguments = parse_arguments(parser)
         over: TaskMap | SSAValue | UnresolvedOperand
         if parser.parse_optional_keyword("of") is not None:
             over = parser.parse_unresolved_operand()
@@ -273,7 +267,8 @@ class CopyOp(AccessingOp):
             raise VerifyException(f"one of {source} and {target} must be a shared or register tile")
         tile, other = memref_type(self.tile), shaped_type(self.other)
         lead = len(self.tile_offsets)
-        if len(self.offsets) != other.get_num_dims() or lead > self._stages(tile):
+        has_stages = space_of(tile) is Space.SHARED and tile.get_num_dims() > 1
+        if len(self.offsets) != other.get_num_dims() or lead > has_stages:
             raise VerifyException(
                 f"{other} takes {other.get_num_dims()} offsets and the tile takes none, or that of "
                 f"its stage; found {len(self.offsets)} and {lead}"
@@ -286,10 +281,6 @@ class CopyOp(AccessingOp):
         if len(self.sizes) != unknown:
             raise VerifyException(f"{len(self.sizes)} sizes for {other}, which has {unknown} '?'")
         self._verify_map(tile)
-
-    @staticmethod
-    def _stages(tile: MemRefType[Attribute]) -> int:
-        return int(space_of(tile) is Space.SHARED and tile.get_num_dims() > 1)
 
     def _verify_map(self, tile: MemRefType[Attribute]) -> None:
         """Check that there is one map, with the shape of the tile."""

@@ -240,19 +240,13 @@ def _operators_of_arm(arm: Block) -> int | None:
 
 
 def _operators_of_leaf(op: Operation, arm: Block) -> int | None:
-    """Return 1 if an op of an arm can be part of an expression, else None."""
+    """Return 1 if an op of an arm can be part of an expression, else None.
+
+    What it prints twice needs a name, and so is computed outside of the arm.
+    """
     if not is_arithmetic(op) and not isinstance(op, memref.LoadOp):
         return None
-    if prints_operands_twice(op) and any(_needs_name(operand, arm) for operand in op.operands):
+    owners = [v.owner for v in op.operands if not isinstance(v.owner, Block | arith.ConstantOp)]
+    if prints_operands_twice(op) and any(owner.parent is arm for owner in owners):
         return None
     return 1
-
-
-def _needs_name(value: SSAValue, arm: Block) -> bool:
-    """Return whether a value that is printed twice is computed inside the arm."""
-    owner = value.owner
-    return (
-        isinstance(owner, Operation)
-        and owner.parent is arm
-        and not isinstance(owner, arith.ConstantOp)
-    )

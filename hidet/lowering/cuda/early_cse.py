@@ -34,14 +34,9 @@ class EarlyCsePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on a module."""
-        early_cse(op)
-
-
-def early_cse(op: Operation) -> None:
-    """Merge equal ops nested in an op."""
-    merger = _Merger({})
-    for block in blocks_in(op):
-        merger.visit(block)
+        merger = _Merger({})
+        for block in blocks_in(op):
+            merger.visit(block)
 
 
 class _Writes(NamedTuple):

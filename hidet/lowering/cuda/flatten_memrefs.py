@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, TensorMapOp
-from hidet.dialects.fields import Element, FieldsOp
+from hidet.dialects.effects import redirect_accesses
 from hidet.dialects.locations import source_line
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.walking import ops_in
@@ -77,27 +76,17 @@ def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
 
 def _flatten_access(op: Operation, argument: SSAValue, strides: Sequence[int], offset: int) -> None:
     """Replace the indices of an access by a linear index."""
+    if isinstance(op, TensorMapOp):
+        return  # has its own strides
+    shape = memref_type(argument).get_shape()
 
-    def flat(indices: Sequence[SSAValue]) -> SSAValue:
-        shape = memref_type(argument).get_shape()
-        return _linear_index(op, shape, indices, strides, offset)
+    def flat(indices: Sequence[SSAValue]) -> list[SSAValue]:
+        return [_linear_index(op, shape, indices, strides, offset)]
 
-    match op:
-        case memref.LoadOp():
-            op.operands = [argument, flat(op.indices)]
-        case memref.StoreOp():
-            op.operands = [op.value, argument, flat(op.indices)]
-        case FieldsOp() if op.element_fields():
-            for name in op.element_fields():
-                element = op.element(name)
-                if element.memref is argument:
-                    op.move(name, Element(argument, [flat(element.indices)]))
-        case TensorMapOp():
-            pass  # has its own strides
-        case _:
-            raise LegalityError(
-                f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
-            )
+    if not redirect_accesses(op, argument, argument, flat):
+        raise LegalityError(
+            f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
+        )
 
 
 def _linear_index(

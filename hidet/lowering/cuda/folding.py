@@ -77,7 +77,9 @@ class Folding:
         if use is None or prints_operands_twice(use.operation):
             return False
         root = self._root.get(use.operation, use.operation)
-        added = _operators_of_condition(op) if _starts_condition(op, use) else _operators(op)
+        # A condition `a && b && ...` is folded or named as a whole.
+        is_whole = _is_logical(op) and not _is_logical(use.operation)
+        added = _operators_of_condition(op) if is_whole else _operators(op)
         if self._operators.get(root, 0) + added > self.max_operators:
             return False
         if root.parent is not op.parent:
@@ -187,14 +189,6 @@ def _operators(op: Operation) -> int:
 
 def _is_logical(op: Operation) -> bool:
     return type(op) in (arith.AndIOp, arith.OrIOp) and op.results[0].type == i1
-
-
-def _starts_condition(op: Operation, use: Use) -> bool:
-    """Return whether an op is the root of `a && b && ...`.
-
-    Such a condition is folded or named as a whole.
-    """
-    return _is_logical(op) and not _is_logical(use.operation)
 
 
 def _operators_of_condition(op: Operation) -> int:

@@ -76,28 +76,19 @@ def forward_single_stores(kernel: KernelOp) -> None:
     Loads before the store would be uninitialized, so all loads come after it.
     """
     for op in ops_of_class(kernel.body, memref.AllocaOp):
-        if is_variable(op.memref):
-            _forward(op)
-
-
-def _forward(alloca: memref.AllocaOp) -> None:
-    loads: list[memref.LoadOp] = []
-    stores: list[Operation] = []
-    for use in alloca.memref.uses:
-        if isinstance(use.operation, memref.LoadOp):
-            loads.append(use.operation)
-        else:
-            stores.append(use.operation)
-    if len(stores) != 1 or stores[0].parent is not alloca.parent:
-        return
-    (store,) = stores
-    if not isinstance(store, memref.StoreOp):
-        return
-    store.value.name_hint = store.value.name_hint or alloca.memref.name_hint
-    for load in loads:
-        Rewriter.replace_op(load, [], [store.value])
-    for op in (store, alloca):
-        Rewriter.erase_op(op)
+        if not is_variable(op.memref):
+            continue
+        users = [use.operation for use in op.memref.uses]
+        loads = [user for user in users if isinstance(user, memref.LoadOp)]
+        match [user for user in users if not isinstance(user, memref.LoadOp)]:
+            case [memref.StoreOp() as store] if store.parent is op.parent:
+                store.value.name_hint = store.value.name_hint or op.memref.name_hint
+                for load in loads:
+                    Rewriter.replace_op(load, [], [store.value])
+                Rewriter.erase_op(store)
+                Rewriter.erase_op(op)
+            case _:
+                pass
 
 
 class Rematerializer:

@@ -1,18 +1,17 @@
 """The pass `hoist-tensor-maps`: makes the tensor maps in kernels arguments."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
 from typing_extensions import override
 from xdsl.dialects.builtin import DictionaryAttr
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument
 from xdsl.rewriter import Rewriter
 
 from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.cuda.marks import MAP
 from hidet.dialects.locations import source_line
-from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
 from hidet.errors import LegalityError
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -54,7 +53,9 @@ def _hoist_maps(kernel: KernelOp) -> list[int]:
     Raises:
         LegalityError: a map is made of something other than an argument.
     """
-    names = {value.name_hint for op in ops_in(kernel) for value in _values_of(op)}
+    ops = ops_in(kernel)
+    names = {result.name_hint for op in ops for result in op.results}
+    names |= {value.name_hint for op in ops for block in blocks_in(op) for value in block.args}
     hoisted: dict[object, BlockArgument] = {}
     sources: list[int] = []
     for op in ops_of_class(kernel.body, TensorMapOp):
@@ -77,11 +78,3 @@ def _hoist_maps(kernel: KernelOp) -> list[int]:
         op.result.replace_all_uses_with(hoisted[key])
         Rewriter.erase_op(op)
     return sources
-
-
-def _values_of(op: Operation) -> Iterator[SSAValue]:
-    """Yield the results of an op and the arguments of its blocks."""
-    yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.args

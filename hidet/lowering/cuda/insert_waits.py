@@ -58,14 +58,16 @@ class InsertWaitsPass(KernelPass):
     def run(self, kernel: cuda.KernelOp) -> None:
         """Run on one kernel."""
         overlaps = kernel.attributes.pop(OVERLAPS, None) is not None
-        waits = _waits(kernel)
+        waits = bool(ops_of_class(kernel.body, cuda.GridDependencyWaitOp))
+        arch = Arch.parse(self.arch)
         constants = {
             argument
             for number, argument in enumerate(kernel.arguments)
             if kernel.is_marked(CONSTANT, number)
         }
-        if overlaps and not waits and self.overlap_launches and self._can_wait():
-            floor = kernel.work and kernel.work.floor(Arch.parse(self.arch))
+        can_wait = not arch.is_cpu and cuda.GridDependencyWaitOp().instruction.runs_on(arch)
+        if overlaps and not waits and self.overlap_launches and can_wait:
+            floor = kernel.work and kernel.work.floor(arch)
             _insert_wait(kernel, constants, releases=floor is None or floor <= LONG)
             waits = True
         if not waits:
@@ -77,15 +79,6 @@ class InsertWaitsPass(KernelPass):
             for argument in kernel.arguments
         ]
         kernel.mark_arguments(AWAITED, awaited)
-
-    def _can_wait(self) -> bool:
-        arch = Arch.parse(self.arch)
-        return not arch.is_cpu and cuda.GridDependencyWaitOp().instruction.runs_on(arch)
-
-
-def _waits(kernel: cuda.KernelOp) -> bool:
-    """Return whether a kernel waits for preceding launches (griddepcontrol.wait)."""
-    return bool(ops_of_class(kernel.body, cuda.GridDependencyWaitOp))
 
 
 def _insert_wait(kernel: cuda.KernelOp, constants: Collection[SSAValue], *, releases: bool) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import Rewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
@@ -168,7 +167,7 @@ class _Fission:
         arrays = {values[total.memref] for total in self.totals}
         for op in [each for copy in copies for each in ops_in(copy)]:
             if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref in arrays:
-                _index(op, variable)
+                op.operands = [*op.operands, variable]
 
 
 def _is_variable(op: memref.AllocaOp) -> bool:
@@ -229,16 +228,6 @@ def _dependent(value: SSAValue) -> set[Operation]:
                 found.add(use.operation)
                 pending += use.operation.results
     return found
-
-
-def _index(op: memref.LoadOp | memref.StoreOp, variable: SSAValue) -> None:
-    """Make a load or store of a variable one of its array element."""
-    builder = KernelBuilder.like(op)
-    if isinstance(op, memref.LoadOp):
-        op.res.replace_all_uses_with(builder.load(op.memref, [variable]))
-    else:
-        builder.store(op.value, op.memref, [variable])
-    Rewriter.erase_op(op)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The pass `plan-shared-memory`: allocates large shared arrays in dynamic shared memory."""
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import memref
 from xdsl.rewriter import Rewriter
@@ -9,7 +8,7 @@ from xdsl.rewriter import Rewriter
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda import DynamicSharedOp, KernelOp, Space, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
-from hidet.dialects.shaped import bytes_of
+from hidet.dialects.shaped import bytes_of, nbytes_of
 from hidet.dialects.walking import ops_of_class
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -39,7 +38,10 @@ class PlanSharedMemoryPass(KernelPass):
             for op in ops_of_class(kernel.body, memref.AllocaOp)
             if space_of(op.memref.type) is Space.SHARED
         ]
-        if kernel.cluster == (1, 1, 1) and sum(map(_bytes_of, arrays)) <= STATIC_SHARED_BYTES:
+        if (
+            kernel.cluster == (1, 1, 1)
+            and sum(nbytes_of(array.memref) for array in arrays) <= STATIC_SHARED_BYTES
+        ):
             return
         end = kernel.shared_bytes
         for array in arrays:
@@ -47,15 +49,10 @@ class PlanSharedMemoryPass(KernelPass):
             if array.alignment is not None:
                 alignment = max(alignment, array.alignment.value.data)
             start = -(-end // alignment) * alignment
-            end = start + _bytes_of(array)
+            end = start + nbytes_of(array.memref)
             placed = DynamicSharedOp(start, array.memref.type)
             placed.location = array.location
             placed.result.name_hint = array.memref.name_hint
             mark_unsigned(placed.result, like=array.memref)
             Rewriter.replace_op(array, placed)
         kernel.shared_bytes = end
-
-
-def _bytes_of(array: memref.AllocaOp) -> int:
-    kind = array.memref.type
-    return prod(kind.get_shape()) * bytes_of(kind.element_type)

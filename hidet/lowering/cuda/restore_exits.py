@@ -74,7 +74,6 @@ def _flatten(op: scf.IfOp) -> None:
 
 
 def _drop_unread_variables(kernel: KernelOp) -> None:
-    """Erase variables that are never loaded."""
     for op in ops_of_class(kernel.body, memref.AllocaOp):
         if is_variable(op.memref):
             users = [use.operation for use in op.memref.uses]

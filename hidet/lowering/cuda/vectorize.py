@@ -138,16 +138,12 @@ class _Rewrite:
         if local is None:
             local = self._loaded[access.first] = self._local_array(access)
             self._before.insert(self._copies(access.width, access.first, _start_of(local)))
-        builder = KernelBuilder.like(op)
-        op.res.replace_all_uses_with(builder.load(local, self._loop.body.block.args[:1]))
-        Rewriter.erase_op(op)
+        op.operands = [local, self._loop.body.block.args[0]]
 
     def _store_after(self, access: VectorAccess, op: memref.StoreOp) -> None:
         """Store to a local array, and copy that to memory after the loop."""
         local = self._local_array(access)
-        builder = KernelBuilder.like(op)
-        builder.store(op.value, local, self._loop.body.block.args[:1])
-        Rewriter.erase_op(op)
+        op.operands = [op.value, local, self._loop.body.block.args[0]]
         copies = self._copies(access.width, _start_of(local), access.first)
         self._block.insert_ops_after(copies, self._loop)
 
@@ -178,12 +174,9 @@ class _Rewrite:
         if ASYNC in self._loop.attributes and spaces == (Space.GLOBAL, Space.SHARED):
             for cache in (CopyCache.CG, CopyCache.CA):  # prefer to bypass L1: there is no reuse
                 if size in CP_ASYNC[str(cache.value)].sizes:
-                    return CpAsyncOp(width, *sides, cache, self._valid_elements(width))
+                    valid = self._valid and valid_elements(self._before, self._valid, width)
+                    return CpAsyncOp(width, *sides, cache, valid)
         return CopyVectorOp(width, *sides)
-
-    def _valid_elements(self, width: int) -> SSAValue | None:
-        """Return the number of elements that a copy reads; None for all of them."""
-        return self._valid and valid_elements(self._before, self._valid, width)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert

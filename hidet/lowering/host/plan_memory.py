@@ -25,7 +25,7 @@ from hidet.dialects.host_functions import (
     prepared_name,
     updates_of,
 )
-from hidet.dialects.shaped import buffer_type, bytes_of, element_of, size_of
+from hidet.dialects.shaped import buffer_type, nbytes_of
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class _Function:
                 assert buffer.offset is not None
                 self.prepared.places[name] = buffer.offset.value.data
                 continue
-            memref, size = buffer_type(value), _bytes_of(value)
+            memref, size = buffer_type(value), nbytes_of(value)
             offset = self.prepared.size if size else 0
             self.prepared.places[name] = offset
             self.prepared.size += align(size)
@@ -247,7 +247,7 @@ class _Function:
                 last_use[homes.get(value, value)] = step
         last_use |= dict.fromkeys(copied, len(launches))
         values = [(step, v) for v, step in first_step.items() if v not in self.buffers]
-        lifetimes = [Lifetime(step, last_use[v], _bytes_of(v)) for step, v in values]
+        lifetimes = [Lifetime(step, last_use[v], nbytes_of(v)) for step, v in values]
         offsets, self.arena_bytes = place(lifetimes)
         for (step, value), offset in zip(values, offsets, strict=True):
             buffer = BufferOp(BufferKind.ARENA, buffer_type(value), offset=offset)
@@ -280,11 +280,6 @@ def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
             result = op.results_[number]
             homes[value] = homes.get(result, result)
     return homes
-
-
-def _bytes_of(tensor: SSAValue) -> int:
-    """Return the bytes of a contiguous buffer; i1 takes a byte."""
-    return size_of(tensor) * bytes_of(element_of(tensor))
 
 
 # The arena: offsets of buffers with known lifetimes.

@@ -30,11 +30,11 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import Space, WgmmaWaitOp, space_of
+from hidet.dialects.cuda import Space, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.walking import ops_in
-from hidet.lowering.task.lower_wgmma import fence_accumulator
+from hidet.lowering.task.lower_wgmma import wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop
 from hidet.rewriting.builder import Index, KernelBuilder
 
@@ -102,7 +102,7 @@ class ChainedMatmuls:
         b, op, step = builder, self.loop.op, self.loop.step
         start = known_index(op.lb) or 0
         multiply(b, self.scores, op.lb)
-        self._wait(b, 0, self.scores)
+        wait_for_wgmma(b, self.scores.accumulator)
         free(b, self.scores, op.lb)
         _clone(b, [*self.between, *self.late], self.loop.at(b, op.lb))
         first = b.index(start + step)
@@ -114,7 +114,7 @@ class ChainedMatmuls:
             past = b.index(b.subtract(op.ub, start + 1))
             last = b.add(b.mul(b.index(b.div(past, step)), step), start)
         multiply(b, self.values, b.index(last))
-        self._wait(b, 0, self.values)
+        wait_for_wgmma(b, self.values.accumulator)
 
     def _build_step(
         self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free, *, loads: bool
@@ -123,22 +123,16 @@ class ChainedMatmuls:
         last = b.index(b.subtract(k, self.loop.step))
         multiply(b, self.scores, k)
         multiply(b, self.values, last)
-        self._wait(b, 1, self.scores)
+        wait_for_wgmma(b, self.scores.accumulator, 1)
         if not loads:
             free(b, self.scores, k)
         values = self.loop.at(b, k)
         _clone(b, self.between, values)
         if loads:  # ptxas moves the next wait ahead of these ops, but not ahead of a branch
             free(b, self.scores, k)
-        self._wait(b, 0, self.values)
+        wait_for_wgmma(b, self.values.accumulator)
         free(b, self.values, last)
         _clone(b, self.late, values)
-
-    @staticmethod
-    def _wait(b: KernelBuilder, pending: int, product: MatmulOp) -> None:
-        """Wait for a matmul, with `pending` groups issued after it."""
-        b.insert(WgmmaWaitOp(pending))
-        fence_accumulator(b, product.accumulator)
 
 
 def _clone(

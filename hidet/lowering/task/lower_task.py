@@ -9,7 +9,7 @@ from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
@@ -17,7 +17,8 @@ from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import KernelOp, ShflOp, ShuffleKind, Space, space_of
 from hidet.dialects.cuda.signs import mark_unsigned
-from hidet.dialects.cuda.table_ops import Element, InstructionOp
+from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.effects import redirect_accesses
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.layout import SharedLayoutAttr, map_of
@@ -55,22 +56,15 @@ def replace_tile(
     if op.alignment is not None and isinstance(array.owner, memref.AllocaOp):
         array.owner.alignment = op.alignment
     for access in list(dict.fromkeys(use.operation for use in tile.uses)):
+        if not isinstance(access, memref.LoadOp | memref.StoreOp | InstructionOp):
+            space = space_of(tile.type).value
+            raise ScheduleError(f"{access.name} cannot take a {space} tile after lower-task")
         builder = KernelBuilder.like(access)
-        match access:
-            case memref.LoadOp():
-                loaded = builder.load(array, place(builder, access.indices))
-                access.res.replace_all_uses_with(loaded)
-                Rewriter.erase_op(access)
-            case memref.StoreOp():
-                builder.store(access.value, array, place(builder, access.indices))
-                Rewriter.erase_op(access)
-            case InstructionOp():
-                name = access.field_of(tile)
-                indices = map(builder.index, place(builder, access.element(name).indices))
-                access.move(name, Element(array, list(indices)))
-            case _:
-                space = space_of(tile.type).value
-                raise ScheduleError(f"{access.name} cannot take a {space} tile after lower-task")
+
+        def moved(indices: Sequence[SSAValue], b: KernelBuilder = builder) -> list[SSAValue]:
+            return [b.index(index) for index in place(b, indices)]
+
+        redirect_accesses(access, tile, array, moved)
 
 
 def swizzled(builder: KernelBuilder, tile: SSAValue, indices: Sequence[SSAValue]) -> list[Index]:
@@ -317,20 +311,15 @@ class LowerGroup(RewritePattern):
         rewriter.erase(op)
 
 
-class LowerLoad(RewritePattern):
-    """`compute.load` of a buffer becomes `memref.load`."""
+class LowerAccess(RewritePattern):
+    """A load or store of a buffer becomes that of `memref`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: LoadOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
-
-
-class LowerStore(RewritePattern):
-    """`compute.store` to a buffer becomes `memref.store`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: StoreOp, rewriter: PatternRewriter) -> None:
-        rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
+    def match_and_rewrite(self, op: LoadOp | StoreOp, rewriter: PatternRewriter) -> None:
+        if isinstance(op, LoadOp):
+            rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
+        else:
+            rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
 
 
 @dataclass(frozen=True)
@@ -413,8 +402,8 @@ class LowerTaskPass(KernelPass):
             {
                 ForeachOp: LowerForeach(digits),
                 GroupOp: LowerGroup(),
-                LoadOp: LowerLoad(),
-                StoreOp: LowerStore(),
+                LoadOp: LowerAccess(),
+                StoreOp: LowerAccess(),
             },
             {memref.AllocaOp: LowerTile(digits)},
         )

@@ -67,14 +67,13 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
                     builder.insert(cuda.WgmmaOp(instruction.name, lhs, moved, d, add, **flags))
     builder.insert(cuda.WgmmaCommitOp())
     if op.is_async is None:
-        wait_for_wgmma(builder, op.accumulator, 0)
+        wait_for_wgmma(builder, op.accumulator)
 
 
-def wait_for_wgmma(builder: KernelBuilder, accumulator: SSAValue, pending: int) -> None:
-    """Wait until at most `pending` groups are in flight; with 0, accumulators may be read."""
+def wait_for_wgmma(builder: KernelBuilder, accumulator: SSAValue, pending: int = 0) -> None:
+    """Wait until at most `pending` groups are in flight, and an accumulator may be read."""
     builder.insert(cuda.WgmmaWaitOp(pending))
-    if pending == 0:
-        fence_accumulator(builder, accumulator)
+    fence_accumulator(builder, accumulator)
 
 
 def fence_accumulator(builder: KernelBuilder, accumulator: SSAValue) -> None:

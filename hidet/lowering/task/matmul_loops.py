@@ -90,12 +90,6 @@ class MatmulLoop:
         tiles = {each.rhs for each in self.matmuls}
         return [copy for copy in self.copies if copy.tile in tiles]
 
-    @property
-    def lhs_copies(self) -> list[CopyOp]:
-        """The other copies."""
-        right = self.rhs_copies
-        return [copy for copy in self.copies if copy not in right]
-
     def at(
         self, builder: KernelBuilder, k: SSAValue, outside: dict[SSAValue, SSAValue] | None = None
     ) -> dict[SSAValue, SSAValue]:

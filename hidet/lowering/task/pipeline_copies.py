@@ -95,10 +95,11 @@ class _Pipeline:
             copy.is_async = UnitAttr()  # joins the first commit group
         steps = [builder.index(builder.add(op.lb, loop.step * n)) for n in range(self.ahead)]
         # B is usually a weight: `insert-waits` inserts its wait after these copies.
+        right = loop.rhs_copies
         for stage, k in enumerate(steps):
-            self._copy(builder, loop.rhs_copies, k, stage)
+            self._copy(builder, right, k, stage)
         for stage, k in enumerate(steps):
-            self._copy(builder, loop.lhs_copies, k, stage)
+            self._copy(builder, [copy for copy in loop.copies if copy not in right], k, stage)
             builder.insert(cuda.CpAsyncCommitOp())
         if self.fragments:
             self._wait(builder)
@@ -110,7 +111,7 @@ class _Pipeline:
         builder.insert(cuda.CpAsyncWaitOp(0))
         if self.is_async:
             for accumulator in loop.accumulators:
-                wait_for_wgmma(builder, accumulator, 0)
+                wait_for_wgmma(builder, accumulator)
         for each in (*loop.copies, *loop.matmuls):
             rewriter.erase(each)
         for tile in self.rings:
@@ -234,15 +235,6 @@ def _fragments(loop: MatmulLoop) -> dict[SSAValue, SSAValue]:
     return found
 
 
-def _check_rounding(op: MatmulOp) -> None:
-    instruction = op.instruction
-    if instruction is not None and instruction.kind == "tf32":
-        raise ScheduleError(
-            f"{instruction.ptx} truncates f32 to TF32, and threads copy its tiles as they are",
-            hint="windows that TMA can load, which rounds, or mma.sync",
-        )
-
-
 def can_be_async(op: CopyOp) -> bool:
     """Return whether cp.async can make a copy: unchanged global memory in runs of 4 bytes.
 
@@ -282,6 +274,10 @@ class PipelineCopiesPass(KernelPass):
     def run(self, kernel: cuda.KernelOp) -> None:
         """Pipeline the loops of one kernel."""
         for op in ops_of_class(kernel.body, MatmulOp):
-            if op.is_async is None and op.can_be_async:
-                _check_rounding(op)
+            mma = op.instruction
+            if op.is_async is None and op.can_be_async and mma and mma.kind == "tf32":
+                raise ScheduleError(
+                    f"{mma.ptx} truncates f32 to TF32, and threads copy its tiles as they are",
+                    hint="windows that TMA can load, which rounds, or mma.sync",
+                )
         rewrite_once(kernel.body, {scf.ForOp: PipelineLoop()})

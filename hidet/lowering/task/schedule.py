@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from xdsl.context import Context
@@ -23,7 +22,7 @@ from hidet.dialects.cuda import KernelOp, LaunchOp
 from hidet.dialects.cuda.attributes import BoundsAttr
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.cuda.marks import CHECKED, MIN_BLOCKS, SERIAL
-from hidet.dialects.cuda.names import identifier_from
+from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
 from hidet.dialects.shaped import buffer_type
 from hidet.dialects.walking import ops_of_class
@@ -153,7 +152,7 @@ class ScheduleFusion(RewritePattern):
     kernels: defaultdict[object, list[tuple[Region, str]]] = field(
         default_factory=lambda: defaultdict[object, list[tuple[Region, str]]](list)
     )
-    names: set[str] = field(default_factory=lambda: set[str]())
+    names: NameScopes = field(default_factory=NameScopes)
     """The names of the module's kernels."""
 
     @op_type_rewrite_pattern
@@ -165,7 +164,7 @@ class ScheduleFusion(RewritePattern):
             None,
         )
         if name is None:
-            name = self._unused_name(kernel_name(op))
+            name = self.names.fresh(kernel_name(op))
             function = op.parent_op()
             assert function is not None
             rewriter.insert(build_kernel(op, name, self.arch), InsertPoint.before(function))
@@ -173,15 +172,6 @@ class ScheduleFusion(RewritePattern):
         launch = LaunchOp(name, op.inputs, [result.type for result in op.results_])
         launch.location = op.location
         rewriter.replace(op, launch)
-
-    def _unused_name(self, name: str) -> str:
-        unused = name
-        for number in count(1):
-            if unused not in self.names:
-                break
-            unused = f"{name}{number}"
-        self.names.add(unused)
-        return unused
 
 
 @dataclass(frozen=True)
@@ -201,8 +191,9 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Schedule every fusion of the module."""
-        names = {kernel.sym_name.data for kernel in kernels_of(op)}
-        schedule = ScheduleFusion(Arch.parse(self.arch), names=names)
+        schedule = ScheduleFusion(Arch.parse(self.arch))
+        for kernel in kernels_of(op):
+            schedule.names.claim(kernel.sym_name.data)
         rewrite_once(op.body, {FusionOp: schedule, CallKernelOp: LaunchKernel()})
         for kernel in kernels_of(op):
             check_ahead(kernel)

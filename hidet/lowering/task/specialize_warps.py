@@ -294,7 +294,7 @@ class _Specialization:
         if tile is not None and self.turns > 1:
             self._in_turn(builder, is_first, tile)
         for accumulator in loop.accumulators:
-            wait_for_wgmma(builder, accumulator, 0)
+            wait_for_wgmma(builder, accumulator)
         if self.trips:
             end = builder.add(builder.index(op.lb), (self.trips - 1) * loop.step)
             self._free(builder, part, is_first, self._step(builder, builder.index(end), tile))
@@ -352,7 +352,7 @@ class _Specialization:
         for product in self.loop.matmuls:
             builder.insertion_point = InsertPoint.before(product)
             multiply(builder, product, op.body.block.args[0])
-            wait_for_wgmma(builder, product.accumulator, 0)
+            wait_for_wgmma(builder, product.accumulator)
             free(builder, product, op.body.block.args[0])
         self._erase_matmuls()
 

@@ -19,7 +19,14 @@ from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
 from hidet.arch.limits import WARP_GROUP
 from hidet.dialects.compute import LoadOp, SinkOp, StoreOp
-from hidet.dialects.cuda import BarrierSyncOp, FenceProxyAsyncOp, KernelOp, TmaCommitOp, TmaWaitOp
+from hidet.dialects.cuda import (
+    BarrierSyncOp,
+    FenceProxyAsyncOp,
+    KernelOp,
+    TmaCommitOp,
+    TmaStoreOp,
+    TmaWaitOp,
+)
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
@@ -147,7 +154,9 @@ class _Staging:
             builder.insert(FenceProxyAsyncOp())
             _sync_group(builder, group)
             with builder.when(is_first):
-                self.target.build_stores(builder, tensor_map, self._offsets(builder, start), place)
+                offsets = self._offsets(builder, start)
+                for coordinates, _, panel in self.target.panels(builder, offsets, place):
+                    builder.insert(TmaStoreOp(panel, tensor_map, coordinates))
                 builder.insert(TmaCommitOp())
         if self.residual is not None:
             self.residual.flip(builder)

@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from hidet.analysis.im2col import Im2col, has_tiles, im2col_of
 from hidet.analysis.windows import Window, window_of
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp, TmaStoreOp
+from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
@@ -103,17 +103,6 @@ class TmaWindow(TmaSource):
         return builder.insert(
             TensorMapOp(self.window.buffer, kind, self.window.offset, strides)
         ).result
-
-    def build_stores(
-        self,
-        builder: KernelBuilder,
-        tensor_map: SSAValue,
-        offsets: Sequence[SSAValue],
-        tile: Element,
-    ) -> None:
-        """Build the stores of all panels of a tile to the window."""
-        for coordinates, _, panel in self.panels(builder, offsets, tile):
-            builder.insert(TmaStoreOp(panel, tensor_map, coordinates))
 
     def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element

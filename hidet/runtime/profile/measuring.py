@@ -21,7 +21,7 @@ from hidet.runtime.specs import Span
 
 if TYPE_CHECKING:
     from hidet.runtime.executor import Executor
-    from hidet.runtime.plan import Kernel, Launch, Plan
+    from hidet.runtime.plan import Kernel, Plan
 
 WARM_UP = 5
 """The number of warm-up runs, which write addresses and raise the clock."""
@@ -128,7 +128,12 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
         candidates = [n for n, kernel in kernels.items() if event.may_be(kernel)]
         candidates = [n for n in candidates if kernels[n].symbol == name] or candidates
         begun = [n for n in candidates if placed.keys() >= {*waiting[n].dependencies}]
-        ready = [n for n in begun if _is_ready(waiting[n], span, placed)]
+        ready = [
+            n
+            for n in begun
+            if waiting[n].edges == "programmatic"
+            or all(placed[before].end <= span.start for before in waiting[n].dependencies)
+        ]
         ready = ready or begun or candidates
         if not ready:
             raise HidetError(f"torch.profiler recorded kernel '{name}' more often than launched")
@@ -137,10 +142,3 @@ def _place(plan: Plan, events: Sequence[_Event]) -> tuple[list[Span], set[int]]:
         placed[ready[0]] = span
         del waiting[ready[0]]
     return [placed[number] for number in range(len(plan.forward))], alike
-
-
-def _is_ready(launch: Launch, span: Span, placed: Mapping[int, Span]) -> bool:
-    """Return whether a launch that begins at `span` may depend on what has ended before."""
-    return launch.edges == "programmatic" or all(
-        placed[number].end <= span.start for number in launch.dependencies
-    )

@@ -102,7 +102,6 @@ class Profile:
 
 
 def _times(plan: Plan, number: int, runs: Sequence[Sequence[Span]], arch: Arch) -> LaunchTimes:
-    """Return the medians of a launch."""
     launch = plan.forward[number]
     kernel = plan.kernels[launch.kernel]
     starts = [min(span.start for span in run) for run in runs]
@@ -202,7 +201,6 @@ def notes(profile: Profile) -> Iterator[str]:
 
 
 def _line(row: Row, widths: Sequence[int]) -> str:
-    """Return a line of the table."""
     cells = zip(Row._fields, row, widths, strict=True)
     aligned = (
         f"{text:{'<' if name in _TO_THE_LEFT else '>'}{width}}" for name, text, width in cells
@@ -235,7 +233,6 @@ def limit_of(profile: Profile, launch: LaunchTimes) -> str:
 
 
 def _after(launch: LaunchTimes) -> str:
-    """Return the dependencies of a launch."""
     numbers = ", ".join(map(str, launch.after))
     return f"{numbers} programmatic" if launch.edges == "programmatic" else numbers
 

@@ -8,8 +8,9 @@ import ctypes
 
 import numpy as np
 import pytest
-from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import ModuleOp, i1
+from scalar_semantics import SCALARS, numpy_type
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.rewriter import InsertPoint
 
@@ -24,7 +25,6 @@ from hidet.lowering.cuda.form_expressions import FormExpressionsPass
 from hidet.lowering.cuda.index_width import IndexWidthPass
 from hidet.lowering.cuda.infer_readonly import InferReadonlyPass
 from hidet.rewriting.builder import KernelBuilder
-from hidet.testing.scalar_semantics import SCALARS, numpy_type
 
 
 class ExactGxx(Gxx):
@@ -38,41 +38,6 @@ class ExactGxx(Gxx):
 
 
 # The oracle.
-
-
-def unsigned(function):
-    """Give the meaning of an operation on unsigned numbers."""
-
-    def meaning(op, *operands):
-        views = [x if x.dtype == bool else x.view(f"u{x.dtype.itemsize}") for x in operands]
-        return function(*views).astype(numpy_type(op.results[0].type))
-
-    return meaning
-
-
-def converted(op, x):
-    """As a signed number of one bit, true is -1; one bit of a number is its lowest."""
-    if op.results[0].type == i1:
-        return (x & 1).astype(bool)
-    number = x.astype(numpy_type(op.results[0].type))
-    return -number if x.dtype == bool else number
-
-
-MEANINGS = SCALARS | {
-    arith.ShLIOp: lambda op, a, b: np.left_shift(a, b),
-    arith.ShRSIOp: lambda op, a, b: np.right_shift(a, b),
-    arith.DivUIOp: unsigned(np.floor_divide),
-    arith.RemUIOp: unsigned(np.remainder),
-    arith.ShRUIOp: unsigned(np.right_shift),
-    arith.MaxUIOp: unsigned(np.maximum),
-    arith.MinUIOp: unsigned(np.minimum),
-    arith.ExtUIOp: unsigned(lambda x: x),
-    arith.UIToFPOp: unsigned(lambda x: x),
-    arith.ExtSIOp: converted,
-    arith.SIToFPOp: converted,
-    arith.TruncIOp: converted,
-    arith.BitcastOp: lambda op, x: x.view(numpy_type(op.results[0].type)),
-}
 
 
 class Oracle:
@@ -115,7 +80,7 @@ class Oracle:
             case scf.ForOp():
                 return self.loop(op, operands)
             case _:
-                return [np.asarray(MEANINGS[type(op)](op, *operands))]
+                return [np.asarray(SCALARS[type(op)](op, *operands))]
 
     def loop(self, op, operands):
         """Run a loop; give what its last iteration yields."""
@@ -156,7 +121,7 @@ class Printed:
         folders: makes the folders for the binaries.
     """
 
-    functions = tuple(op for op in MEANINGS if op.name.startswith("math."))
+    functions = tuple(op for op in SCALARS if op.name.startswith("math."))
 
     def __init__(self, folders):
         self._folders = folders

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from scalar_semantics import numpy_type
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import MemRefType, f16, f32, f64, i1, i8, i16, i32, i64
 
 from hidet.dialects.cuda.instructions import BlockIdOp
-from hidet.testing.scalar_semantics import numpy_type
 
 CONVERSIONS = [
     *((arith.ExtFOp, *pair) for pair in ((f16, f32), (f32, f64), (f16, f64))),

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from scalar_semantics import numpy_type
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, f32, f64, i1, i8, i32, i64
 
 from hidet.dialects.cuda.instructions import BlockIdOp
-from hidet.testing.scalar_semantics import numpy_type
 
 BATCH = 25
 """Kernels of one file: starting g++ costs more than a kernel."""

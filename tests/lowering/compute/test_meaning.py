@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from compute_interpreter import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.func import FuncOp
@@ -14,7 +15,6 @@ from hidet.dialects.shaped import shape_of
 from hidet.legality.dominance import check_dominance
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.task.schedule import SchedulePass
-from hidet.testing.evaluate import evaluate
 from hidet.testing.numeric import assert_close
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from compute_interpreter import evaluate
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -11,7 +12,6 @@ from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.lowering.graph.decompose_graph import DecomposeGraphPass
 from hidet.lowering.graph.hoist_constants import HoistConstantsPass
 from hidet.lowering.graph.lower_graph_to_compute import LowerGraphToComputePass
-from hidet.testing.evaluate import evaluate
 from hidet.testing.numeric import assert_close
 
 

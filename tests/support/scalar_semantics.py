@@ -2,6 +2,7 @@
 
 import math as python_math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    i1,
 )
 from xdsl.ir import Attribute, Operation
 
@@ -49,8 +51,8 @@ def numpy_type(element: Attribute) -> np.dtype[Any]:
     return np.dtype(_FLOATS[type(element)])
 
 
-def rounded(values: Array, element: Attribute) -> Array:
-    """Round floating-point numbers to an element type, to the nearest, ties to even."""
+def converted(values: Array, element: Attribute) -> Array:
+    """Convert to an element type; round floats to the nearest, ties to even."""
     if not isinstance(element, BFloat16Type):
         return values.astype(numpy_type(element))
     single = np.asarray(values, np.float32)
@@ -159,20 +161,22 @@ def _whole_power(op: Operation, base: Array, exponent: Array) -> Array:
 
 
 def _converted(op: Operation, x: Array) -> Array:
-    return x.astype(numpy_type(op.results[0].type))
+    """Convert to the type of the result; a signed i1 is 0 or -1, and the lowest bit of others."""
+    if op.results[0].type == i1:
+        return (x & 1).astype(bool)
+    found = converted(x, op.results[0].type)
+    return -found if x.dtype == bool else found
 
 
-def _rounded(op: Operation, x: Array) -> Array:
-    return rounded(x, op.results[0].type)
+def _elementwise(function: Meaning, _: Operation, *operands: Array) -> Array:
+    """Apply a function that depends on the operands alone."""
+    return function(*operands)
 
 
-def _elementwise(function: Meaning) -> Meaning:
-    """Return the semantics of an operation that depends on its operands alone."""
-
-    def meaning(op: Operation, *operands: Array) -> Array:
-        return function(*operands)
-
-    return meaning
+def _unsigned(function: Meaning, op: Operation, *operands: Array) -> Array:
+    """Apply a function to unsigned numbers."""
+    views = [x if x.dtype == bool else x.view(f"u{x.dtype.itemsize}") for x in operands]
+    return converted(function(*views), op.results[0].type)
 
 
 def _multiply_add(x: Array, y: Array, z: Array) -> Array:
@@ -183,21 +187,15 @@ def _inverse_root(x: Array) -> Array:
     return np.asarray(1, x.dtype) / np.sqrt(x)
 
 
-def _in_doubles(function: Callable[[float], float]) -> Meaning:
-    """Return the semantics of a function that Python has for float64."""
+def _in_doubles(function: Callable[..., float], *values: Array) -> Array:
+    """Call a function on Python numbers, in float64."""
     vectorized = np.vectorize(function, otypes=[np.float64])
-
-    def meaning(op: Operation, x: Array) -> Array:
-        return np.asarray(vectorized(x.astype(np.float64))).astype(x.dtype)
-
-    return meaning
+    found = vectorized(*(value.astype(np.float64) for value in values))
+    return np.asarray(found).astype(values[0].dtype)
 
 
 def _function(op: FunctionOp, *values: Array) -> Array:
-    """Call a function of the table, in float64."""
-    vectorized = np.vectorize(op.instruction.meaning, otypes=[np.float64])
-    found = vectorized(*(value.astype(np.float64) for value in values))
-    return np.asarray(found).astype(values[0].dtype)
+    return _in_doubles(op.instruction.meaning, *values)
 
 
 def _checked_index(op: CheckedIndexOp, index: Array) -> Array:
@@ -216,28 +214,14 @@ def _checked_divisor(op: CheckedDivisorOp, divisor: Array) -> Array:
     return divisor
 
 
-def _unless(beats: np.ufunc) -> Meaning:
-    """Return a function that selects the first number, or the second if it is better or NaN.
-
-    Of two zeros it selects the first, whatever their signs; numpy's functions select either.
-    """
-
-    def extreme(a: Array, b: Array) -> Array:
-        return np.where(beats(b, a) | np.isnan(b), b, a)
-
-    return extreme
+def _extreme(beats: np.ufunc, a: Array, b: Array) -> Array:
+    """Select the better number, or NaN; the first of two zeros, where numpy selects either."""
+    return np.where(beats(b, a) | np.isnan(b), b, a)
 
 
-def _number(beats: np.ufunc) -> Meaning:
-    """Return a function that selects the second number, or the first if better, or second is NaN.
-
-    Of two zeros it selects the second.
-    """
-
-    def number(a: Array, b: Array) -> Array:
-        return np.where(beats(a, b) | np.isnan(b), a, b)
-
-    return number
+def _extreme_number(beats: np.ufunc, a: Array, b: Array) -> Array:
+    """Select the better number rather than NaN; the second of two zeros."""
+    return np.where(beats(a, b) | np.isnan(b), a, b)
 
 
 _PLAIN: dict[type[Operation], Meaning] = {
@@ -246,11 +230,11 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.AndIOp: np.bitwise_and,
     arith.DivfOp: np.divide,
     arith.MaxSIOp: np.maximum,
-    arith.MaximumfOp: _unless(np.greater),
-    arith.MaxnumfOp: _number(np.greater),
+    arith.MaximumfOp: partial(_extreme, np.greater),
+    arith.MaxnumfOp: partial(_extreme_number, np.greater),
     arith.MinSIOp: np.minimum,
-    arith.MinimumfOp: _unless(np.less),
-    arith.MinnumfOp: _number(np.less),
+    arith.MinimumfOp: partial(_extreme, np.less),
+    arith.MinnumfOp: partial(_extreme_number, np.less),
     arith.MulfOp: np.multiply,
     arith.MuliOp: np.multiply,
     arith.NegfOp: np.negative,
@@ -263,6 +247,7 @@ _PLAIN: dict[type[Operation], Meaning] = {
     arith.XOrIOp: np.bitwise_xor,
     math.AbsFOp: np.abs,
     math.AbsIOp: np.abs,
+    math.ErfOp: partial(_in_doubles, python_math.erf),
     math.FmaOp: _multiply_add,
     math.PowFOp: np.power,
     math.RoundEvenOp: np.rint,
@@ -277,24 +262,29 @@ _PLAIN: dict[type[Operation], Meaning] = {
 }
 
 SCALARS: Mapping[type[Operation], Meaning] = {
-    **{kind: _elementwise(function) for kind, function in _PLAIN.items()},
+    **{kind: partial(_elementwise, function) for kind, function in _PLAIN.items()},
+    arith.BitcastOp: lambda op, x: x.view(numpy_type(op.results[0].type)),
     arith.CmpfOp: _float_comparison,
     arith.CmpiOp: _integer_comparison,
     arith.ConstantOp: _constant,
     arith.DivSIOp: _integer_division(_quotient),
-    arith.ExtFOp: _rounded,
+    arith.DivUIOp: partial(_unsigned, np.floor_divide),
+    arith.ExtFOp: _converted,
     arith.ExtSIOp: _converted,
-    arith.ExtUIOp: _converted,
+    arith.ExtUIOp: partial(_unsigned, np.asarray),
     arith.FloorDivSIOp: _integer_division(np.floor_divide),
     arith.FPToSIOp: _saturated,
     arith.IndexCastOp: _converted,
+    arith.MaxUIOp: partial(_unsigned, np.maximum),
+    arith.MinUIOp: partial(_unsigned, np.minimum),
     arith.RemSIOp: _integer_division(np.fmod, leaves=True),
-    arith.SIToFPOp: _rounded,
-    arith.TruncFOp: _rounded,
+    arith.RemUIOp: partial(_unsigned, np.remainder),
+    arith.ShRUIOp: partial(_unsigned, np.right_shift),
+    arith.SIToFPOp: _converted,
+    arith.TruncFOp: _converted,
     arith.TruncIOp: _converted,
-    arith.UIToFPOp: _rounded,
+    arith.UIToFPOp: partial(_unsigned, np.asarray),
     FloorModOp: _integer_division(np.remainder, leaves=True),
-    math.ErfOp: _in_doubles(python_math.erf),
     CheckedDivisorOp: _checked_divisor,
     CheckedIndexOp: _checked_index,
     FunctionOp: _function,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
+from scalar_semantics import SCALARS, Array, combine, converted, neutral, numpy_type
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -24,7 +25,6 @@ from hidet.dialects import graph
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
-from hidet.testing.scalar_semantics import SCALARS, Array, combine, neutral, numpy_type, rounded
 
 
 class EvaluationError(Exception):
@@ -76,7 +76,8 @@ def _run_tensors(
             case graph.ConstantOp():
                 tensors[op.result] = constants[op.key.data]
             case graph.MatmulOp():
-                tensors[op.result] = _matmul(tensors[op.lhs], tensors[op.rhs], op.result)
+                lhs, rhs = (tensors[value].astype(np.float64) for value in (op.lhs, op.rhs))
+                tensors[op.result] = converted(np.matmul(lhs, rhs), element_type(op.result))
             case GridOp():
                 tensors[op.result] = _grid(op, scalars)
             case FusionOp():
@@ -97,12 +98,6 @@ def _check(value: SSAValue, array: Array) -> None:
     expected = numpy_type(element_type(value))
     if array.shape != shape_of(value) or array.dtype != expected:
         raise EvaluationError(f"{value.type} cannot be {array.dtype} of shape {array.shape}")
-
-
-def _matmul(lhs: Array, rhs: Array, result: SSAValue) -> Array:
-    """Multiply in float64, rounded once to the type of the result."""
-    product = np.matmul(lhs.astype(np.float64), rhs.astype(np.float64))
-    return rounded(product, element_type(result))
 
 
 def _grid(op: GridOp, outside: "_Lanes") -> Array:
@@ -151,7 +146,7 @@ class _Lanes:
                 self.values[op.results[0]] = np.asarray(SCALARS[type(op)](op, *operands))
             case _:
                 raise EvaluationError(
-                    f"{op.name} is not known here: `hidet.testing.scalar_semantics` has what "
+                    f"{op.name} is not known here: tests/support/scalar_semantics.py has what "
                     "operations on scalars mean"
                 )
 
