@@ -22,7 +22,7 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
-from hidet.dialects.graph.normalization import TrailingNormOp
+from hidet.dialects.graph.normalization import NormOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
@@ -61,17 +61,6 @@ class GraphBuilder(LocatedBuilder):
         """Return the matrices of a tensor transposed."""
         rank = len(shape_of(x))
         return self.emit(graph.PermuteOp(x, [*range(rank - 2), rank - 1, rank - 2]))
-
-    def affine(self, x: SSAValue, scale: SSAValue | None, shift: SSAValue | None) -> SSAValue:
-        """Return x [N, C, ...] times an optional scale [C] plus an optional shift [C]."""
-        column = (shape_of(x)[1], *(1 for _ in shape_of(x)[2:]))
-        if scale is not None:
-            scale = self.reshape(self.cast(scale, element_type(x)), column)
-            x = self.emit(graph.MulOp(x, scale))
-        if shift is not None:
-            shift = self.reshape(self.cast(shift, element_type(x)), column)
-            x = self.emit(graph.AddOp(x, shift))
-        return x
 
 
 # ----------------------------------------------------------------------------- matmuls
@@ -185,7 +174,10 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
             result_element=sum_type(element, op.precision),
         )
     )
-    return b.cast(b.affine(total, None, op.bias), element)
+    if op.bias is not None:
+        bias = b.reshape(b.cast(op.bias, element_type(total)), [shape_of(op.bias)[0], 1, 1])
+        total = b.emit(graph.AddOp(total, bias))
+    return b.cast(total, element)
 
 
 def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:
@@ -270,41 +262,17 @@ def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue:
     return b.cast(b.emit(graph.DivOp(powers, total)), element_type(op.x))
 
 
-def decompose_trailing_norm(b: GraphBuilder, op: TrailingNormOp) -> SSAValue:
-    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps), scaled."""
+def decompose_norm(b: GraphBuilder, op: NormOp) -> SSAValue:
+    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps)."""
     rank = len(shape_of(op.x))
     axes = range(rank - op.normalized_rank.value.data, rank)
     x = b.widened(op.x)
     if isinstance(op, graph.LayerNormOp):
         x = b.emit(graph.SubOp(x, b.emit(graph.MeanOp(x, axes, keepdims=True))))
     squares = b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
-    x = b.emit(graph.MulOp(x, inverse_root(b, squares, op.eps.value.data)))
-    for parameter, combine in zip(op.parameters, (graph.MulOp, graph.AddOp), strict=False):
-        x = b.emit(combine(x, b.cast(parameter, element_type(x))))
+    shifted = b.emit(graph.AddOp(squares, b.scalar(op.eps.value.data, element_type(x))))
+    x = b.emit(graph.MulOp(x, b.emit(graph.RsqrtOp(shifted))))
     return b.cast(x, element_type(op.x))
-
-
-def inverse_root(b: GraphBuilder, x: SSAValue, eps: float) -> SSAValue:
-    """Return 1 / sqrt(x + eps)."""
-    return b.emit(graph.RsqrtOp(b.emit(graph.AddOp(x, b.scalar(eps, element_type(x))))))
-
-
-def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
-    """Scale and shift x by values that depend on parameters alone.
-
-    scale = weight / sqrt(var + eps), shift = bias - mean * scale.
-    """
-    element = element_type(op.x)
-    wide = computation_type(element)
-    scale = inverse_root(b, b.cast(op.variance, wide), op.eps.value.data)
-    if op.weight is not None:
-        scale = b.emit(graph.MulOp(b.cast(op.weight, wide), scale))
-    product = b.emit(graph.MulOp(b.cast(op.mean, wide), scale))
-    if op.bias is None:
-        shift = b.emit(graph.NegOp(product))
-    else:
-        shift = b.emit(graph.SubOp(b.cast(op.bias, wide), product))
-    return b.cast(b.affine(b.cast(op.x, wide), scale, shift), element)
 
 
 # ----------------------------------------------------------------------------- powers
@@ -378,15 +346,14 @@ def largest_divisor(number: int, most: int) -> int:
 
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
-    graph.BatchNormOp: decompose_batch_norm,
     graph.Conv2dOp: decompose_conv2d,
     **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""
 
 SOFTMAX_AND_NORMS: dict[type[Operation], Rule[GraphBuilder]] = {
-    graph.LayerNormOp: decompose_trailing_norm,
-    graph.RmsNormOp: decompose_trailing_norm,
+    graph.LayerNormOp: decompose_norm,
+    graph.RmsNormOp: decompose_norm,
     graph.SoftmaxOp: decompose_softmax,
 }
 """Decompositions of operators that `DECOMPOSITIONS` builds too."""
@@ -404,13 +371,12 @@ DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] =
 class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
-    linear, softmax, layer_norm, rms_norm and batch_norm are decomposed, and attention unless a
-    template computes it in one kernel. matmul and conv2d have no bias and accumulate in f32 for f16
-    and bf16, followed by a cast, so that ops fused with them use f32. Large operands
-    with rows that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as
-    are images with few channels (padded with zeros) and channels-first inputs. Reductions of a few
-    long rows are split in two. Computation on weights alone (filters, scale and shift of a batch
-    norm) is kept separate, for `hoist-constants`.
+    linear, softmax, layer_norm and rms_norm are decomposed, and attention unless a template
+    computes it in one kernel. matmul and conv2d have no bias and accumulate in f32 for f16 and
+    bf16, followed by a cast, so that ops fused with them use f32. Large operands with rows that TMA
+    cannot load are copied into aligned ones. Filters of conv2d are packed, as are images with few
+    channels (padded with zeros) and channels-first inputs. Reductions of a few long rows are split
+    in two.
     """
 
     name = "decompose-graph"

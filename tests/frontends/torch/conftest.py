@@ -174,15 +174,8 @@ SPECIAL = {
     graph.ScaledDotProductAttentionOp: attention,
     graph.SoftmaxOp: lambda op, x: x.softmax(op.axis.value.data),
     graph.LogSoftmaxOp: lambda op, x: x.log_softmax(op.axis.value.data),
-    graph.LayerNormOp: lambda op, x, *p: (
-        F.layer_norm(x, trailing(op, x), *p, eps=op.eps.value.data)
-        if len(p) != 1
-        else F.layer_norm(x, trailing(op, x), p[0], eps=op.eps.value.data)
-    ),
-    graph.RmsNormOp: lambda op, x, *p: F.rms_norm(x, trailing(op, x), *p, eps=op.eps.value.data),
-    graph.BatchNormOp: lambda op, x, mean, var, *p: F.batch_norm(
-        x, mean, var, *p, eps=op.eps.value.data
-    ),
+    graph.LayerNormOp: lambda op, x: F.layer_norm(x, trailing(op, x), eps=op.eps.value.data),
+    graph.RmsNormOp: lambda op, x: F.rms_norm(x, trailing(op, x), eps=op.eps.value.data),
     graph.MaxPool2dOp: lambda op, x: F.max_pool2d(
         x,
         op.window.kernel,
