@@ -26,6 +26,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
 from hidet.dialects.graph.unary import UnaryOp
+from hidet.dialects.graph.window import Window
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
@@ -115,8 +116,10 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         ),
         (2, 6, 5, 6),
     ),
-    (lambda: graph.MaxPool2dOp(value([2, 3, 8, 8]), 3, 2, 1), (2, 3, 4, 4)),
-    (lambda: graph.AvgPool2dOp(value([3, 8, 9]), (2, 3), divisor=5), (3, 4, 3)),
+    (
+        lambda: graph.WindowsOp(value([2, 3, 8, 8]), 0, Window((3, 3), (2, 2), (1, 1))),
+        (2, 3, 4, 4, 3, 3),
+    ),
 ]
 
 OPERATIONS = list(graph.Graph.operations)

@@ -23,7 +23,6 @@ from hidet.lowering.graph.compute_rules import (
     checked_integers,
     contraction,
     creation,
-    pooling,
     reduction,
     scalars,
     shape,
@@ -37,7 +36,6 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
-    **pooling.RULES,
     **contraction.RULES,
 }
 """The lowering rule of each operator."""

@@ -442,25 +442,17 @@ func.func @conv_numbers(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) {
 
 // -----
 
-// CHECK: graph.max_pool2d: needs images [N, C, H, W] or [C, H, W], got tensor<8x8xf32>
-func.func @pool_rank(%x : tensor<8x8xf32>) {
-  %0 = graph.max_pool2d %x {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>} : (tensor<8x8xf32>) -> tensor<4x4xf32>
+// CHECK: graph.windows: needs images [..., H, W], got tensor<8xf32>
+func.func @windows_rank(%x : tensor<8xf32>) {
+  %0 = graph.windows %x {kernel = array<i64: 2, 2>, outside = 0.0 : f32} : (tensor<8xf32>) -> tensor<7x2xf32>
   func.return
 }
 
 // -----
 
-// CHECK: graph.max_pool2d: padding [2, 0] is more than half of the kernel [2, 2]
-func.func @pool_padding(%x : tensor<1x8x8xf32>) {
-  %0 = graph.max_pool2d %x {kernel = array<i64: 2, 2>, padding = array<i64: 2, 0>, stride = array<i64: 2, 2>} : (tensor<1x8x8xf32>) -> tensor<1x6x4xf32>
-  func.return
-}
-
-// -----
-
-// CHECK: graph.avg_pool2d: the divisor must not be 0
-func.func @pool_divisor(%x : tensor<1x8x8xf32>) {
-  %0 = graph.avg_pool2d %x {divisor = 0 : i64, kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>} : (tensor<1x8x8xf32>) -> tensor<1x4x4xf32>
+// CHECK: graph.windows: the value 0 : i64 does not fit tensor<8x8xf32>
+func.func @windows_value(%x : tensor<8x8xf32>) {
+  %0 = graph.windows %x {kernel = array<i64: 2, 2>, outside = 0 : i64} : (tensor<8x8xf32>) -> tensor<7x7x2x2xf32>
   func.return
 }
 

@@ -377,38 +377,35 @@ func.func @depthwise(%x : tensor<1x6x8x8xf32>, %w : tensor<6x1x3x3xf32>) -> tens
 // CHECK-NEXT:    func.return %y : tensor<1x6x6x6xf32>
 
 // Only the border that can be crossed is checked: the last window ends with the image.
-func.func @max_pool2d(%x : tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
-  %y = graph.max_pool2d %x {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>} : (tensor<3x8x8xf32>) -> tensor<3x4x4xf32>
-  func.return %y : tensor<3x4x4xf32>
+func.func @windows(%x : tensor<3x8x8xf32>) -> tensor<3x4x4x3x3xf32> {
+  %y = graph.windows %x {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>, outside = 0xff800000 : f32} : (tensor<3x8x8xf32>) -> tensor<3x4x4x3x3xf32>
+  func.return %y : tensor<3x4x4x3x3xf32>
 }
 
-// CHECK-LABEL: func.func @max_pool2d(%x: tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
-// CHECK-NEXT:    %y = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[V0:\w+]] = compute.reduce max [3, 3] (%r, %s) {
-// CHECK-NEXT:        %[[V1:\w+]] = arith.constant 2 : index
-// CHECK-NEXT:        %[[V2:\w+]] = arith.muli %j, %[[V1]] : index
-// CHECK-NEXT:        %[[V3:\w+]] = arith.addi %[[V2]], %r : index
-// CHECK-NEXT:        %[[V4:\w+]] = arith.constant 1 : index
-// CHECK-NEXT:        %[[V5:\w+]] = arith.subi %[[V3]], %[[V4]] : index
-// CHECK-NEXT:        %[[V6:\w+]] = arith.constant 0 : index
-// CHECK-NEXT:        %[[V7:\w+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
-// CHECK-NEXT:        %[[V8:\w+]] = arith.muli %k, %[[V1]] : index
-// CHECK-NEXT:        %[[V9:\w+]] = arith.addi %[[V8]], %s : index
-// CHECK-NEXT:        %[[V10:\w+]] = arith.subi %[[V9]], %[[V4]] : index
-// CHECK-NEXT:        %[[V11:\w+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
-// CHECK-NEXT:        %[[V12:\w+]] = arith.andi %[[V7]], %[[V11]] : i1
-// CHECK-NEXT:        %[[V13:\w+]] = scf.if %[[V12]] -> (f32) {
-// CHECK-NEXT:          %[[V14:\w+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
-// CHECK-NEXT:          scf.yield %[[V14]] : f32
-// CHECK-NEXT:        } else {
-// CHECK-NEXT:          %[[V15:\w+]] = arith.constant 0xff800000 : f32
-// CHECK-NEXT:          scf.yield %[[V15]] : f32
-// CHECK-NEXT:        }
-// CHECK-NEXT:        compute.yield %[[V13]] : f32
-// CHECK-NEXT:      } : f32
-// CHECK-NEXT:      compute.yield %[[V0]] : f32
-// CHECK-NEXT:    } : tensor<3x4x4xf32>
-// CHECK-NEXT:    func.return %y : tensor<3x4x4xf32>
+// CHECK-LABEL: func.func @windows(%x: tensor<3x8x8xf32>) -> tensor<3x4x4x3x3xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j, %k, %l, %m) {
+// CHECK-NEXT:      %[[V1:\w+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[V2:\w+]] = arith.muli %j, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\w+]] = arith.addi %[[V2]], %l : index
+// CHECK-NEXT:      %[[V4:\w+]] = arith.constant 1 : index
+// CHECK-NEXT:      %[[V5:\w+]] = arith.subi %[[V3]], %[[V4]] : index
+// CHECK-NEXT:      %[[V6:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V7:\w+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
+// CHECK-NEXT:      %[[V8:\w+]] = arith.muli %k, %[[V1]] : index
+// CHECK-NEXT:      %[[V9:\w+]] = arith.addi %[[V8]], %m : index
+// CHECK-NEXT:      %[[V10:\w+]] = arith.subi %[[V9]], %[[V4]] : index
+// CHECK-NEXT:      %[[V11:\w+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
+// CHECK-NEXT:      %[[V12:\w+]] = arith.andi %[[V7]], %[[V11]] : i1
+// CHECK-NEXT:      %[[V13:\w+]] = scf.if %[[V12]] -> (f32) {
+// CHECK-NEXT:        %[[V14:\w+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
+// CHECK-NEXT:        scf.yield %[[V14]] : f32
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[V15:\w+]] = arith.constant 0xff800000 : f32
+// CHECK-NEXT:        scf.yield %[[V15]] : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      compute.yield %[[V13]] : f32
+// CHECK-NEXT:    } : tensor<3x4x4x3x3xf32>
+// CHECK-NEXT:    func.return %y : tensor<3x4x4x3x3xf32>
 
 // Constants and products stay; a sum of nothing is 0.
 func.func @matmul(%x : tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x4xf32>) {

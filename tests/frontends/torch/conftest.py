@@ -1,7 +1,6 @@
 """A reference for programs of the graph dialect: each operation by torch, with what it means."""
 
 import importlib.util
-from math import prod
 from pathlib import Path
 
 import pytest
@@ -110,6 +109,18 @@ def attention(op: graph.ScaledDotProductAttentionOp, q, k, v, mask=None) -> torc
     return scores.softmax(-1) @ v
 
 
+def windows(op: graph.WindowsOp, x: torch.Tensor) -> torch.Tensor:
+    w, counts = op.window, op.result.type.get_shape()[-4:-2]
+    spans = [(kernel - 1) * step + 1 for kernel, step in zip(w.kernel, w.dilation, strict=True)]
+    pads: list[int] = []
+    for n in (1, 0):  # behind, as far as the last window
+        end = (counts[n] - 1) * w.stride[n] + spans[n]
+        pads += [w.padding[n], end - w.padding[n] - x.shape[n - 2]]
+    x = F.pad(x, pads, value=python_number(op.outside))
+    x = x.unfold(-2, spans[0], w.stride[0]).unfold(-2, spans[1], w.stride[1])
+    return x[..., :: w.dilation[0], :: w.dilation[1]]
+
+
 def trailing(op, x: torch.Tensor) -> tuple[int, ...]:
     return tuple(x.shape[x.dim() - op.normalized_rank.value.data :])
 
@@ -176,22 +187,7 @@ SPECIAL = {
     graph.LogSoftmaxOp: lambda op, x: x.log_softmax(op.axis.value.data),
     graph.LayerNormOp: lambda op, x: F.layer_norm(x, trailing(op, x), eps=op.eps.value.data),
     graph.RmsNormOp: lambda op, x: F.rms_norm(x, trailing(op, x), eps=op.eps.value.data),
-    graph.MaxPool2dOp: lambda op, x: F.max_pool2d(
-        x,
-        op.window.kernel,
-        op.window.stride,
-        op.window.padding,
-        op.window.dilation,
-        ceil_mode=bool(op.ceil_mode),
-    ),
-    graph.AvgPool2dOp: lambda op, x: F.avg_pool2d(
-        x,
-        op.window.kernel,
-        op.window.stride,
-        op.window.padding,
-        bool(op.ceil_mode),
-        divisor_override=optional(op.divisor) or prod(op.window.kernel),
-    ),
+    graph.WindowsOp: windows,
 }
 
 

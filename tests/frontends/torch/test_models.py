@@ -98,7 +98,8 @@ def test_resnet18_operators(make, programs):
         "sub": 20,
         "relu": 17,
         "add": 48,
-        "max_pool2d": 1,
+        "windows": 1,
+        "max": 1,
         "mean": 1,
         "reshape": 41,
         "linear": 1,
@@ -146,12 +147,14 @@ def test_lenet_text(make, programs):
         // CHECK-NEXT:   %p1 = graph.constant "p1" : tensor<6xf32>
         // CHECK-NEXT:   %convolution = graph.conv2d %x0, %p0, %p1 {padding = array<i64: 2, 2>}
         // CHECK-NEXT:   %relu = graph.relu %convolution : tensor<3x6x28x28xf32>
-        // CHECK-NEXT:   %{{.*}} = graph.max_pool2d %relu {{.*}} -> tensor<3x6x14x14xf32>
+        // CHECK-NEXT:   %[[WINDOWS:.*]] = graph.windows %relu {{.*}} -> tensor<3x6x14x14x2x2xf32>
+        // CHECK-NEXT:   %{{.*}} = graph.max %[[WINDOWS]] {{.*}} -> tensor<3x6x14x14xf32>
         // CHECK-NEXT:   %p2 = graph.constant "p2" : tensor<16x6x5x5xf32>
         // CHECK-NEXT:   %p3 = graph.constant "p3" : tensor<16xf32>
         // CHECK-NEXT:   %convolution1 = graph.conv2d {{.*}} -> tensor<3x16x10x10xf32>
         // CHECK-NEXT:   %relu1 = graph.relu %convolution1
-        // CHECK-NEXT:   %{{.*}} = graph.max_pool2d %relu1 {{.*}} -> tensor<3x16x5x5xf32>
+        // CHECK-NEXT:   %[[WINDOWS:.*]] = graph.windows %relu1 {{.*}} -> tensor<3x16x5x5x2x2xf32>
+        // CHECK-NEXT:   %{{.*}} = graph.max %[[WINDOWS]] {{.*}} -> tensor<3x16x5x5xf32>
         // CHECK-NEXT:   %view = graph.reshape {{.*}} -> tensor<3x400xf32>
         // CHECK-NEXT:   %p4 = graph.constant "p4" : tensor<120x400xf32>
         // CHECK-NEXT:   %p5 = graph.constant "p5" : tensor<120xf32>

@@ -46,12 +46,14 @@ def in_vectors(monkeypatch, tmp_path):
     ("op", "function"),
     [
         (
-            "graph.max_pool2d %i {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, "
-            "padding = array<i64: 1, 1>} : (tensor<2x8x7x9xf32>) -> tensor<2x8x4x5xf32>",
+            "%v = graph.windows %i {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, "
+            "padding = array<i64: 1, 1>, outside = 0xff800000 : f32} : (tensor<2x8x7x9xf32>) "
+            "-> tensor<2x8x4x5x3x3xf32> %p = graph.max %v {axes = array<i64: 4, 5>} "
+            ": (tensor<2x8x4x5x3x3xf32>) -> tensor<2x8x4x5xf32>",
             lambda x, w: functional.max_pool2d(x, 3, 2, 1),
         ),
         (
-            "graph.conv2d %i, %w {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, "
+            "%p = graph.conv2d %i, %w {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, "
             "groups = 8 : i64} : (tensor<2x8x7x9xf32>, tensor<8x1x3x3xf32>) "
             "-> tensor<2x8x4x5xf32>",
             lambda x, w: functional.conv2d(x, w, stride=2, padding=1, groups=8),
@@ -66,7 +68,7 @@ def test_reductions_of_neighbours(check, in_vectors, op, function):
         f"""
         %i = graph.permute %x {{dims = array<i64: 0, 3, 1, 2>}}
           : (tensor<2x7x9x8xf32>) -> tensor<2x8x7x9xf32>
-        %p = {op}
+        {op}
         %y = graph.permute %p {{dims = array<i64: 0, 2, 3, 1>}}
           : (tensor<2x8x4x5xf32>) -> tensor<2x4x5x8xf32>
         """,
@@ -138,8 +140,11 @@ def test_windows(check):
     x[1] = -math.inf
     check(
         """
-        %p = graph.max_pool2d %x {kernel = array<i64: 3, 2>, padding = array<i64: 1, 1>,
-          stride = array<i64: 2, 2>} : (tensor<2x3x9x8xf32>) -> tensor<2x3x5x5xf32>
+        %w = graph.windows %x {kernel = array<i64: 3, 2>, padding = array<i64: 1, 1>,
+          stride = array<i64: 2, 2>, outside = 0xff800000 : f32}
+          : (tensor<2x3x9x8xf32>) -> tensor<2x3x5x5x3x2xf32>
+        %p = graph.max %w {axes = array<i64: 4, 5>}
+          : (tensor<2x3x5x5x3x2xf32>) -> tensor<2x3x5x5xf32>
         %y = graph.relu %p : tensor<2x3x5x5xf32>
         """,
         {"x": x},

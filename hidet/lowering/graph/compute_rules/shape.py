@@ -11,7 +11,12 @@ from hidet.dialects import graph
 from hidet.dialects.compute import STORED, GridOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.graph.base import GraphOp, element_type, python_number, shape_of
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, broadcast_indices
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    WindowAccess,
+    broadcast_indices,
+)
 from hidet.lowering.single_walk import Rule
 from hidet.lowering.templates.scatter import scatter_kernel
 from hidet.rewriting.builder import Index
@@ -172,6 +177,18 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
     return b.result_of(op, scalar_at)
 
 
+def windows(b: GridBuilder, op: graph.WindowsOp) -> SSAValue:
+    """The element of x at a position in a window if in bounds, else the value."""
+    *_, height, width = shape_of(op.x)
+    found = op.result_type
+    access = WindowAccess(op.x, (height, width), op.window, found.get_shape()[-4:-2])
+
+    def outside() -> SSAValue:
+        return b.exact(python_number(op.outside), found.element_type)
+
+    return b.result_of(op, lambda at: access.element(b, at[:-4], at[-4:-2], at[-2:], outside))
+
+
 # ----------------------------------------------------------------------------- look-ups
 
 
@@ -235,6 +252,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.ReshapeOp: reshape,
     graph.ScatterOp: scatter,
     graph.SliceOp: slice_,
+    graph.WindowsOp: windows,
 }
 
 CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
