@@ -6,17 +6,7 @@ from io import StringIO
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import test
-from xdsl.dialects.builtin import (
-    Builtin,
-    DenseIntOrFPElementsAttr,
-    ModuleOp,
-    TensorType,
-    f16,
-    f32,
-    i1,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f16, f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -45,12 +35,6 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.IotaOp(TensorType(i64, [4]), start=1, step=2), (4,)),
     (lambda: graph.IotaOp(TensorType(f16, [2, 4]), dim=-1, step=0.1), (2, 4)),
     (
-        lambda: graph.LiteralOp(
-            DenseIntOrFPElementsAttr.from_list(TensorType(i64, [3]), [1, 2, 3])
-        ),
-        (3,),
-    ),
-    (
         lambda: graph.RandomOp(value([3, 2], i32), 2, "normal", TensorType(f32, [2, 3])),
         (2, 3),
     ),
@@ -74,7 +58,6 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.AsStridedOp(value([10]), [2, 3], [4, 2], 1), (2, 3)),
     (lambda: graph.ConcatOp([value([2, 3]), value([2, 0]), value([2, 4])], -1), (2, 7)),
     (lambda: graph.PadOp(value([2, 3]), [1, 0], [0, 2], 7), (3, 5)),
-    (lambda: graph.EmbeddingOp(value([10, 4]), value([2, 3], i64)), (2, 3, 4)),
     (lambda: graph.IndexSelectOp(value([2, 3, 4]), value([5], i64), 1), (2, 5, 4)),
     (lambda: graph.GatherOp(value([2, 3]), value([1, 6], i64), 1), (1, 6)),
     (lambda: graph.ScatterOp(value([4, 3]), value([2], i64), value([2, 3])), (4, 3)),

@@ -41,22 +41,6 @@ class LookupOp(GraphOp, ABC):
         return found
 
 
-@irdl_op_definition
-class EmbeddingOp(LookupOp):
-    """Rows of a table [V, D] at the positions [...]: element (..., d) is `table[ids[...], d]`."""
-
-    name = "graph.embedding"
-
-    table = operand_def(TENSOR)
-    ids = operand_def(TENSOR)
-
-    def _infer_type(self) -> Tensor:
-        table, ids = tensor_type(self.table), self.positions()
-        if table.get_num_dims() != 2:
-            raise self.invalid(f"the table must have rank 2, got {table}")
-        return TensorType(table.element_type, [*ids.get_shape(), table.get_shape()[1]])
-
-
 class AxisLookupOp(LookupOp, ABC):
     """A lookup along an axis."""
 

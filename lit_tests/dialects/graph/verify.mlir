@@ -242,17 +242,9 @@ func.func @pad_value(%x : tensor<4xf32>) {
 
 // -----
 
-// CHECK: graph.embedding: positions must be integers, got tensor<2xf32>
+// CHECK: graph.index_select: positions must be integers, got tensor<2xf32>
 func.func @positions(%x : tensor<4x3xf32>, %i : tensor<2xf32>) {
-  %0 = graph.embedding %x, %i : (tensor<4x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
-  func.return
-}
-
-// -----
-
-// CHECK: graph.embedding: the table must have rank 2, got tensor<4xf32>
-func.func @embedding(%x : tensor<4xf32>, %i : tensor<2xi64>) {
-  %0 = graph.embedding %x, %i : (tensor<4xf32>, tensor<2xi64>) -> tensor<2xf32>
+  %0 = graph.index_select %x, %i {axis = 0 : i64} : (tensor<4x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
   func.return
 }
 

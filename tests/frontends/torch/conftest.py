@@ -167,7 +167,6 @@ SPECIAL = {
     graph.PadOp: pad,
     graph.CheckedPositionsOp: checked_positions,
     graph.CheckedDivisorOp: checked_divisor,
-    graph.EmbeddingOp: lambda op, table, ids: table[ids],
     graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
     graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),
     graph.ScatterOp: scatter,

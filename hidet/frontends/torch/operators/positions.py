@@ -35,7 +35,8 @@ def embedding(
     sparse: bool = False,
 ) -> SSAValue:
     """An embedding; the other arguments only affect gradients."""
-    return g.emit(graph.EmbeddingOp(table, g.positions(ids, shape_of(table)[0])))
+    ids = g.positions(g.reshape(ids, [prod(shape_of(ids))]), shape_of(table)[0])
+    return g.reshape(g.emit(graph.IndexSelectOp(table, ids, 0)), g.shape)
 
 
 def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:

@@ -192,11 +192,6 @@ def windows(b: GridBuilder, op: graph.WindowsOp) -> SSAValue:
 # ----------------------------------------------------------------------------- look-ups
 
 
-def embedding(b: GridBuilder, op: graph.EmbeddingOp) -> SSAValue:
-    """table[ids[...], d]."""
-    return moved(b, op, op.table, lambda indices: [b.read_index(op.ids, indices[:-1]), indices[-1]])
-
-
 def index_select(b: GridBuilder, op: graph.IndexSelectOp) -> SSAValue:
     """x[..., ids[i], ...]."""
     return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, [indices[_axis(op)]]))
@@ -241,7 +236,6 @@ def scatter(b: GridBuilder, op: graph.ScatterOp, *, on_cpu: bool = False) -> SSA
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.AsStridedOp: as_strided,
     graph.ConcatOp: concat,
-    graph.EmbeddingOp: embedding,
     graph.ExpandOp: expand,
     graph.FlipOp: flip,
     graph.GatherOp: gather,
