@@ -1,6 +1,6 @@
-"""Elementwise operators on one tensor: functions, predicates, casts, clamping.
+"""Elementwise operators on one tensor: functions, predicates, casts.
 
-`NaN` propagates through comparisons (relu, clamp), as in torch.
+`NaN` propagates through relu, as in torch.
 """
 
 from abc import ABC
@@ -9,21 +9,9 @@ from typing import ClassVar
 from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
-from hidet.dialects.graph.base import (
-    BITS,
-    FLOATS,
-    NUMBER,
-    NUMBERS,
-    Number,
-    OneOperandOp,
-    SameTypeOp,
-    Tensor,
-    Value,
-    element_type,
-    number,
-)
+from hidet.dialects.graph.base import BITS, FLOATS, NUMBERS, OneOperandOp, SameTypeOp, Tensor, Value
 from hidet.dialects.graph.elementwise_trait import define, library
 
 
@@ -88,29 +76,6 @@ class CastOp(OneOperandOp):
 
     def _infer_type(self) -> Tensor:
         return TensorType(self.result_type.element_type, self.x_type.shape)
-
-
-@irdl_op_definition
-class ClampOp(SameTypeOp):
-    """Each element limited to [min, max]; NaN stays NaN."""
-
-    name = "graph.clamp"
-
-    min = opt_prop_def(NUMBER)
-    max = opt_prop_def(NUMBER)
-
-    def __init__(self, x: Value, min: Number | None = None, max: Number | None = None) -> None:
-        low, high = (None if each is None else number(each, element_type(x)) for each in (min, max))
-        super().__init__(x, min=low, max=high)
-
-    def _infer_type(self) -> Tensor:
-        found = self.x_type
-        if self.min is None and self.max is None:
-            raise self.invalid("needs min, max or both")
-        for bound in (self.min, self.max):
-            if bound is not None and bound.type != found.element_type:
-                raise self.invalid(f"the bound {bound} does not fit {found}")
-        return found
 
 
 AbsOp = define(UnaryOp, "abs", "The absolute value.", math.AbsFOp, math.AbsIOp)

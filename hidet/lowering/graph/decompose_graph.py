@@ -312,7 +312,7 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
 LONG = 1 << 15
 """The length from which rows are reduced in parts."""
 
-SPLIT = graph.AllOp, graph.AnyOp, graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
+SPLIT = graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
 """Reductions that are the same reduction of those of equal parts."""
 
 FEW_ROWS = 256
@@ -333,7 +333,7 @@ def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     if axis is None:
         return None
     kind, element, parts = type(op), op.result_type.element_type, divisors[axis]
-    x = op.x if kind in (graph.AllOp, graph.AnyOp) else b.cast(op.x, computation_type(element))
+    x = b.cast(op.x, computation_type(element))
     x = b.reshape(x, [*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]])
     x = b.emit(kind(x, [n + (n >= axis) for n in axes]))
     x = b.emit(kind(x, [axis - sum(n < axis for n in axes)]))

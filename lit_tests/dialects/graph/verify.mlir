@@ -98,22 +98,6 @@ func.func @gelu(%x : tensor<2xf32>) {
 
 // -----
 
-// CHECK: graph.clamp: needs min, max or both
-func.func @clamp_none(%x : tensor<2xf32>) {
-  %0 = graph.clamp %x : tensor<2xf32>
-  func.return
-}
-
-// -----
-
-// CHECK: graph.clamp: the bound 1 : i64 does not fit tensor<2xf32>
-func.func @clamp_type(%x : tensor<2xf32>) {
-  %0 = graph.clamp %x {min = 1 : i64} : tensor<2xf32>
-  func.return
-}
-
-// -----
-
 // CHECK: graph.where: the condition must have i1 elements, got tensor<2xf32>
 func.func @where(%x : tensor<2xf32>) {
   %0 = graph.where %x, %x, %x : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>

@@ -75,13 +75,6 @@ def test_unary_of_booleans(check_op, op):
     check_op(op, torch.logical_not, torch.tensor([True, False]))
 
 
-@pytest.mark.parametrize(("low", "high"), [(-1, 2), (None, 1), (0, None), (1, -1)])
-def test_clamp(check_op, low, high):
-    op, reference = (partial(f, min=low, max=high) for f in (graph.ClampOp, torch.clamp))
-    check_op(op, reference, SPECIAL)
-    check_op(op, reference, integers(10))
-
-
 @pytest.mark.parametrize("target", DTYPES, ids=str)
 @pytest.mark.parametrize("source", DTYPES, ids=str)
 def test_cast(run_graph, source, target):

@@ -132,7 +132,7 @@ def test_integers_and_booleans(check):
         """
         %m = graph.max %n {axes = array<i64: 1>} : (tensor<4x50xi64>) -> tensor<4xi64>
         %s = graph.sum %n {axes = array<i64: 1>} : (tensor<4x50xi64>) -> tensor<4xi64>
-        %a = graph.any %b {axes = array<i64: 1>} : (tensor<4x50xi1>) -> tensor<4xi1>
+        %a = graph.max %b {axes = array<i64: 1>} : (tensor<4x50xi1>) -> tensor<4xi1>
         %l = graph.min %c {axes = array<i64: 1>} : (tensor<2x700xi8>) -> tensor<2xi8>
         """,
         {"n": n, "b": b, "c": c},

@@ -13,15 +13,15 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import Number, element_type
+from hidet.dialects.graph.base import element_type
 from hidet.dialects.graph.unary import PredicateOp, UnaryOp
+from hidet.frontends.torch.operators.binary import clamp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Overload,
     Table,
     holds_floats,
     overloads_of,
-    unsupported,
 )
 
 aten = torch.ops.aten
@@ -74,15 +74,6 @@ def _is_for_one_dnn(x: torch.Tensor) -> bool:
         and x.is_contiguous()
         and x.numel() > 1
     )
-
-
-def clamp(
-    g: Emitter, x: SSAValue, low: Number | None = None, high: Number | None = None
-) -> SSAValue:
-    """Clamping between two scalars."""
-    if element_type(x) == i1:
-        raise unsupported("booleans are not clamped")
-    return g.emit(graph.ClampOp(g.cast(x, g.element), low, high))
 
 
 def cast(g: Emitter, x: SSAValue, dtype: torch.dtype | None = None) -> SSAValue:
