@@ -57,10 +57,14 @@ class GraphBuilder(LocatedBuilder):
         element = sum_type(element_type(lhs), precision)
         return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
 
+    def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """Return a tensor with its dimensions in another order."""
+        return self.emit(graph.PermuteOp(x, dims))
+
     def transposed(self, x: SSAValue) -> SSAValue:
         """Return the matrices of a tensor transposed."""
         rank = len(shape_of(x))
-        return self.emit(graph.PermuteOp(x, [*range(rank - 2), rank - 1, rank - 2]))
+        return self.permute(x, [*range(rank - 2), rank - 1, rank - 2])
 
 
 # ----------------------------------------------------------------------------- matmuls
@@ -149,9 +153,9 @@ RUN = 4
 
 
 def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
-    """A convolution in the accumulator type, then bias and cast.
+    """A matmul of windows and filters in the accumulator type, then bias and cast.
 
-    Filters are packed, and images if that pays.
+    Filters are packed, and images if that pays. A depthwise convolution stays one.
     """
     x, weight, element = op.x, op.weight, op.result_type.element_type
     groups, precision = op.groups.value.data, op.precision.data
@@ -162,22 +166,55 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
         if missing or (is_argument(op.x) and groups == 1):
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
-    total = b.emit(
-        graph.Conv2dOp(
-            x,
-            weight,
-            stride=op.stride.get_values(),
-            padding=op.padding.get_values(),
-            dilation=op.dilation.get_values(),
-            groups=groups,
-            precision=precision,
-            result_element=sum_type(element, op.precision),
-        )
-    )
+    if groups > 1 and depth == 1:
+        total = b.emit(depthwise(op, x, weight))
+    else:
+        windows = b.emit(graph.WindowsOp(x, 0, op.window))
+        total = product_of_windows(b, windows, weight, groups, op.precision)
+    total = b.reshape(total, op.result_type.get_shape())
     if op.bias is not None:
         bias = b.reshape(b.cast(op.bias, element_type(total)), [shape_of(op.bias)[0], 1, 1])
         total = b.emit(graph.AddOp(total, bias))
     return b.cast(total, element)
+
+
+def depthwise(op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> graph.Conv2dOp:
+    """Return the convolution of other operands without a bias, in the accumulator type."""
+    return graph.Conv2dOp(
+        x,
+        weight,
+        stride=op.window.stride,
+        padding=op.window.padding,
+        dilation=op.window.dilation,
+        groups=op.groups.value.data,
+        precision=op.precision.data,
+        result_element=sum_type(op.result_type.element_type, op.precision),
+    )
+
+
+def product_of_windows(
+    b: GraphBuilder, windows: SSAValue, weight: SSAValue, groups: int, precision: StringAttr
+) -> SSAValue:
+    """Return the matmul of windows [g, N OH OW, K] and filters [g, K, O / g] as [N, g, O, OH, OW].
+
+    K = KH KW C / g, channels fastest, which are contiguous in channels-last images. The dimension
+    of groups is absent for one group.
+    """
+    images, _, *positions, height, width = shape_of(windows)
+    filters, depth = shape_of(weight)[0] // groups, shape_of(weight)[1]
+    batch = [groups] if groups > 1 else []
+    n = len(batch)
+    first = range(n)
+    lhs = b.reshape(windows, [images, *batch, depth, *positions, height, width])
+    lhs = b.permute(lhs, [*(1 + i for i in first), 0, *range(n + 2, n + 6), n + 1])
+    lhs = b.reshape(lhs, [*batch, images * prod(positions), height * width * depth])
+    rhs = b.reshape(weight, [*batch, filters, depth, height, width])
+    rhs = b.permute(rhs, [*first, n + 2, n + 3, n + 1, n])
+    rhs = b.reshape(rhs, [*batch, height * width * depth, filters])
+    product = b.matmul(lhs, rhs, precision)
+    product.name_hint = "conv"
+    product = b.reshape(product, [*batch, images, *positions, filters])
+    return b.permute(product, [n, *first, n + 3, n + 1, n + 2])
 
 
 def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:

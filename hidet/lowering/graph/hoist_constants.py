@@ -18,7 +18,10 @@ from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
 from hidet.rewriting.locations import located
 
-VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
+VIEWS = (
+    *(graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp),
+    graph.WindowsOp,
+)
 """Views, which are free in the kernel that reads them."""
 CONSTANTS = (graph.ConstantOp, graph.FillOp, graph.IotaOp)
 """Operations without operands."""
@@ -186,8 +189,8 @@ class HoistConstantsPass(ModulePass):
 
     - A value is constant if it is computed from `graph.constant`, `iota`, `fill` alone.
     - Only maximal values are prepared, those with a non-constant user.
-    - Views (reshape, permute, expand, slice, as_strided) are not prepared, since kernels read
-      through them; their sources are.
+    - Views (reshape, permute, expand, slice, as_strided, windows) are not prepared, since kernels
+      read through them; their sources are.
     - A value is prepared if it takes at least one op on data, or two if it is a vector computed
       elementwise from weights, or made of ranges; casts and views do not count. Other values are
       computed where they are used.

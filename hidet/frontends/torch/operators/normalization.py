@@ -35,8 +35,8 @@ def layer_norm(
     weight: SSAValue | None,
     bias: SSAValue | None,
     eps: float,
-) -> tuple[SSAValue | None, ...]:
-    """Layer norm, with mean and inverse deviation of each row if used."""
+) -> tuple[SSAValue, ...]:
+    """Layer norm, with mean and inverse deviation of each row."""
     rank = len(normalized_shape)
     normalized = g.emit(graph.LayerNormOp(_widened(g, x), rank, eps))
     result = _scaled(g, normalized, weight, bias)
@@ -49,16 +49,13 @@ def rms_norm(
     normalized_shape: Sequence[int],
     weight: SSAValue | None,
     eps: float | None,
-) -> tuple[SSAValue | None, ...]:
-    """RMS norm, with the scale of each row if used."""
+) -> tuple[SSAValue, ...]:
+    """RMS norm, with the scale of each row."""
     epsilon = torch.finfo(g.meta.dtype).eps if eps is None else eps
     rank = len(normalized_shape)
     normalized = g.emit(graph.RmsNormOp(_widened(g, x), rank, epsilon))
     result = _scaled(g, normalized, weight, None)
-    element = g.statistics_element()
-    if element is None:
-        return result, None
-    wide = g.cast(x, element)
+    wide = g.cast(x, g.statistics_element)
     squares = g.emit(graph.MeanOp(g.emit(graph.MulOp(wide, wide)), _trailing(x, rank), True))
     return result, _inverse_root(g, squares, epsilon)
 
@@ -73,8 +70,8 @@ def group_norm(
     pixels: int,
     groups: int,
     eps: float,
-) -> tuple[SSAValue | None, ...]:
-    """A layer norm of groups, scaled per channel, with mean and inverse deviation if used."""
+) -> tuple[SSAValue, ...]:
+    """A layer norm of groups, scaled per channel, with mean and inverse deviation."""
     rows = g.reshape(_widened(g, x), [samples, groups, channels // groups * pixels])
     normalized = g.reshape(g.emit(graph.LayerNormOp(rows, eps=eps)), g.shape)
     result = _scaled(g, normalized, weight, bias, _column(x))
@@ -90,8 +87,8 @@ def batch_norm(
     variance: SSAValue,
     momentum: float,
     eps: float,
-) -> tuple[SSAValue | None, ...]:
-    """Batch norm in inference, with mean and inverse deviation if used.
+) -> tuple[SSAValue, ...]:
+    """Batch norm in inference, with mean and inverse deviation.
 
     Scale and shift depend on parameters alone. On the CPU the statistics are empty, as in eager
     torch.
@@ -106,9 +103,7 @@ def batch_norm(
     else:
         shift = g.emit(graph.SubOp(g.cast(bias, wide), product))
     result = _scaled(g, g.cast(x, wide), scale, shift, _column(x))
-    element = g.statistics_element()
-    if element is None:
-        return result, None, None
+    element = g.statistics_element
     if g.meta.device.type == "cpu":
         empty = g.emit(graph.FillOp(0, TensorType(element, [0])))
         return result, empty, empty
@@ -146,12 +141,9 @@ def _scaled(
 
 def _mean_and_scale(
     g: Emitter, x: SSAValue, axes: Sequence[int], eps: float, *, keepdims: bool
-) -> tuple[SSAValue | None, SSAValue | None]:
-    """Return the mean and 1 / sqrt(variance + eps) along axes, if the node's users read them."""
-    element = g.statistics_element()
-    if element is None:
-        return None, None
-    wide = g.cast(x, element)
+) -> tuple[SSAValue, SSAValue]:
+    """Return the mean and 1 / sqrt(variance + eps) along axes."""
+    wide = g.cast(x, g.statistics_element)
     variance = g.emit(graph.VarOp(wide, axes, keepdims, correction=0))
     return g.emit(graph.MeanOp(wide, axes, keepdims)), _inverse_root(g, variance, eps)
 

@@ -80,7 +80,7 @@ def avg_pool2d(
     numbers = (kernel_size, stride or kernel_size, padding)
     window = Window(*(per_dimension(each, 2) for each in numbers), ceil_mode=ceil_mode)
     wide = computation_type(g.element)
-    windows = g.emit(graph.WindowsOp(g.cast(x, wide), 0, window))
+    windows = g.cast(g.emit(graph.WindowsOp(x, 0, window)), wide)
     total = g.emit(graph.SumOp(windows, (-2, -1)))
     divisor = g.scalar(divisor_override or prod(window.kernel), wide)
     return g.cast(g.emit(graph.DivOp(total, divisor)), g.element)

@@ -1,7 +1,6 @@
 """Rules of operators that move elements: views, joins, padding, lookups and scatters."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -14,8 +13,8 @@ from hidet.dialects.graph.base import GraphOp, element_type, python_number, shap
 from hidet.lowering.graph.compute_rules.grid_builder import (
     GridBuilder,
     Indices,
-    WindowAccess,
     broadcast_indices,
+    window_element,
 )
 from hidet.lowering.single_walk import Rule
 from hidet.lowering.templates.scatter import scatter_kernel
@@ -179,14 +178,15 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
 
 def windows(b: GridBuilder, op: graph.WindowsOp) -> SSAValue:
     """The element of x at a position in a window if in bounds, else the value."""
-    *_, height, width = shape_of(op.x)
-    found = op.result_type
-    access = WindowAccess(op.x, (height, width), op.window, found.get_shape()[-4:-2])
+    outside, element = python_number(op.outside), op.result_type.element_type
 
-    def outside() -> SSAValue:
-        return b.exact(python_number(op.outside), found.element_type)
+    def scalar_at(indices: Indices) -> SSAValue:
+        *leading, y, x, r, s = indices
+        return window_element(
+            b, op.x, op.window, leading, [y, x], [r, s], lambda: b.exact(outside, element)
+        )
 
-    return b.result_of(op, lambda at: access.element(b, at[:-4], at[-4:-2], at[-2:], outside))
+    return b.result_of(op, scalar_at)
 
 
 # ----------------------------------------------------------------------------- look-ups
@@ -218,7 +218,7 @@ def _axis(op: graph.IndexSelectOp | graph.GatherOp) -> int:
     return op.axis.value.data
 
 
-def scatter(b: GridBuilder, op: graph.ScatterOp, *, on_cpu: bool = False) -> SSAValue:
+def scatter(on_cpu: bool, b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
     """Call the kernel for such tensors, which is created once per module."""
     module = op.get_toplevel_object()
     assert isinstance(module, ModuleOp)
@@ -244,11 +244,6 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.PackOp: pack,
     graph.PermuteOp: permute,
     graph.ReshapeOp: reshape,
-    graph.ScatterOp: scatter,
     graph.SliceOp: slice_,
     graph.WindowsOp: windows,
-}
-
-CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.ScatterOp: partial(scatter, on_cpu=True),
 }
