@@ -1,4 +1,4 @@
-"""Elementwise operators on one tensor: functions, predicates, casts.
+"""Elementwise operators on one tensor: functions and casts.
 
 `NaN` propagates through relu, as in torch.
 """
@@ -7,7 +7,7 @@ from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import StringAttr, TensorType, i1
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, prop_def
 
@@ -23,19 +23,6 @@ class UnaryOp(SameTypeOp, ABC):
 
 class FloatUnaryOp(UnaryOp, ABC):
     """A function of each floating-point element."""
-
-    ELEMENTS: ClassVar = FLOATS
-
-
-class PredicateOp(OneOperandOp, ABC):
-    """A predicate of each element, with an `i1` result."""
-
-    def _infer_type(self) -> Tensor:
-        return TensorType(i1, self.x_type.shape)
-
-
-class FloatPredicateOp(PredicateOp, ABC):
-    """A predicate of each floating-point element."""
 
     ELEMENTS: ClassVar = FLOATS
 
@@ -121,10 +108,3 @@ RoundOp = define(
     FloatUnaryOp, "round", "The nearest integer; halves go to the even one.", math.RoundEvenOp
 )
 TruncOp = define(FloatUnaryOp, "trunc", "The integer part.", math.TruncOp)
-LogicalNotOp = define(PredicateOp, "logical_not", "Whether the element is 0.")
-IsnanOp = define(
-    FloatPredicateOp, "isnan", "Whether the element of a floating-point tensor is not a number."
-)
-IsinfOp = define(
-    FloatPredicateOp, "isinf", "Whether the element of a floating-point tensor is infinite."
-)

@@ -409,11 +409,12 @@ class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
     linear, softmax, layer_norm and rms_norm are decomposed, and attention unless a template
-    computes it in one kernel. matmul and conv2d have no bias and accumulate in f32 for f16 and
-    bf16, followed by a cast, so that ops fused with them use f32. Large operands with rows that TMA
-    cannot load are copied into aligned ones. Filters of conv2d are packed, as are images with few
-    channels (padded with zeros) and channels-first inputs. Reductions of a few long rows are split
-    in two.
+    computes it in one kernel. conv2d becomes a matmul of windows, unless it is depthwise; neither
+    has a bias. matmul and conv2d accumulate in f32 for f16 and bf16, followed by a cast, so that
+    ops fused with them use f32. Large operands with rows that TMA cannot load are copied into
+    aligned ones. Filters of conv2d are packed, as are images with few channels (padded with zeros)
+    and channels-first inputs. Reductions of a few long rows are split in two. Computation on
+    weights alone is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"

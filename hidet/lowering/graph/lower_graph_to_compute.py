@@ -89,11 +89,11 @@ class LowerGraphToComputePass(ModulePass):
     """Lower every operator to grids, which define tensors element by element.
 
     Expects the output of `decompose-graph`. Every operator becomes one or several `compute.grid`s;
-    `graph.constant`, floating-point matmuls, attention and kernel calls stay. A convolution becomes
-    a matmul of views. f16 and bf16 are extended to f32 at loads and truncated when a tensor is
-    complete; between the grids of one operator everything is f32. Unused operators are dropped. A
-    kernel works on a copy of an in-place operand that has other readers, unless the operand is an
-    argument whose new content it computes.
+    `graph.constant`, floating-point matmuls, attention and kernel calls stay. f16 and bf16 are
+    extended to f32 at loads and truncated when a tensor is complete; between the grids of one
+    operator everything is f32. Unused operators are dropped. A kernel works on a copy of an
+    in-place operand that has other readers, unless the operand is an argument whose new content it
+    computes.
     """
 
     name = "lower-graph-to-compute"

@@ -148,14 +148,14 @@ func.func @concat(%x : tensor<4xf32>, %y : tensor<2xf32>) -> tensor<6xf32> {
 // CHECK-NEXT:    func.return %z : tensor<6xf32>
 
 // A look-up loads an index.
-func.func @index_select(%t : tensor<10x4xf32>, %i : tensor<3xi64>) -> tensor<3x4xf32> {
-  %y = graph.index_select %t, %i {axis = 0 : i64} : (tensor<10x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+func.func @gather(%t : tensor<10x4xf32>, %i : tensor<3x4xi64>) -> tensor<3x4xf32> {
+  %y = graph.gather %t, %i {axis = 0 : i64} : (tensor<10x4xf32>, tensor<3x4xi64>) -> tensor<3x4xf32>
   func.return %y : tensor<3x4xf32>
 }
 
-// CHECK-LABEL: func.func @index_select(%t: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+// CHECK-LABEL: func.func @gather(%t: tensor<10x4xf32>, %i: tensor<3x4xi64>) -> tensor<3x4xf32> {
 // CHECK-NEXT:    %y = compute.grid (%i_1, %j) {
-// CHECK-NEXT:      %[[V0:\d+]] = compute.load %i[%i_1] : tensor<3xi64>
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %i[%i_1, %j] : tensor<3x4xi64>
 // CHECK-NEXT:      %[[V1:\d+]] = arith.index_cast %[[V0]] : i64 to index
 // CHECK-NEXT:      %[[V2:\d+]] = compute.load %t[%[[V1]], %j] : tensor<10x4xf32>
 // CHECK-NEXT:      compute.yield %[[V2]] : f32

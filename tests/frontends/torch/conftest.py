@@ -57,7 +57,9 @@ def random(op: graph.RandomOp, seeds: torch.Tensor) -> torch.Tensor:
 
 def slice_(op: graph.SliceOp, x: torch.Tensor) -> torch.Tensor:
     bounds = zip(*(p.get_values() for p in (op.starts, op.stops, op.steps)), strict=True)
-    return x[tuple(slice(*bound) for bound in bounds)]
+    for dim, bound in enumerate(bounds):
+        x = x.index_select(dim, torch.arange(*bound) if range(*bound) else torch.arange(0))
+    return x
 
 
 def pad(op: graph.PadOp, x: torch.Tensor) -> torch.Tensor:
@@ -158,7 +160,6 @@ SPECIAL = {
     graph.PermuteOp: lambda op, x: x.permute(op.dims.get_values()),
     graph.ExpandOp: lambda op, x: x.expand(op.result.type.get_shape()),
     graph.SliceOp: slice_,
-    graph.FlipOp: lambda op, x: x.flip(op.dims.get_values()),
     graph.AsStridedOp: lambda op, x: x.clone().as_strided(
         op.result.type.get_shape(), op.strides.get_values(), op.offset.value.data
     ),
@@ -166,8 +167,7 @@ SPECIAL = {
     graph.PadOp: pad,
     graph.CheckedPositionsOp: checked_positions,
     graph.CheckedDivisorOp: checked_divisor,
-    graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
-    graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),
+    graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids.long()),
     graph.ScatterOp: scatter,
     graph.SumOp: reduction(lambda x, axes, keep: x.sum(axes, keep, dtype=x.dtype)),
     graph.MeanOp: reduction(torch.mean),

@@ -213,7 +213,7 @@ class Emitter:
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ExpandOp(x, shape))
 
     def slice(self, x: SSAValue, axis: int, start: int, stop: int, step: int = 1) -> SSAValue:
-        """Slice along an axis, with nonnegative bounds, unless the slice is everything."""
+        """Slice along an axis, with bounds of a range, unless the slice is everything."""
         sizes = shape_of(x)
         if (start, stop, step) == (0, sizes[axis], 1):
             return x

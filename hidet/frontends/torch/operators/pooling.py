@@ -27,23 +27,21 @@ def max_pool2d(
     """Max pooling, with indices if used."""
     numbers = (kernel_size, stride or kernel_size, padding, dilation)
     window = Window(*(per_dimension(each, 2) for each in numbers), ceil_mode=ceil_mode)
-    windows = g.emit(graph.WindowsOp(x, -inf, window))
-    result = g.emit(graph.MaxOp(windows, (-2, -1)))
+    result = g.emit(graph.MaxOp(g.emit(graph.WindowsOp(x, -inf, window)), (-2, -1)))
     if all(user.args[1] == 0 for user in g.node.users):
         return result, None
-    return result, _positions(g, x, windows, result, window)
+    return result, _positions(g, x, result, window)
 
 
-def _positions(
-    g: Emitter, x: SSAValue, windows: SSAValue, largest: SSAValue, window: Window
-) -> SSAValue:
+def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SSAValue:
     """Return the row-major index in the image of the largest element of each window.
 
     It is the first of several, and NaN is the largest.
     """
     height, width = shape_of(x)[-2:]
+    windows = g.emit(graph.WindowsOp(x, -inf, window))  # one of its own, to fuse
     found = g.emit(graph.EqOp(windows, g.reshape(largest, [*shape_of(largest), 1, 1])))
-    found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(windows))))
+    found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.NeOp(windows, windows))))
 
     def places(axis: int) -> SSAValue:
         """Return the indices in the image along an axis, [count, 1, kernel, 1] or the like."""

@@ -64,7 +64,7 @@ def position(
     dim %= len(sizes)
     found = g.emit(graph.EqOp(x, g.emit(op(x, (dim,), keepdims=True))))
     if holds_floats(x):
-        found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(x))))
+        found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.NeOp(x, x))))
     along = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
     positions = g.emit(graph.IotaOp(TensorType(i64, along), dim=dim))
     candidates = g.emit(graph.WhereOp(found, positions, g.scalar(sizes[dim], i64)))

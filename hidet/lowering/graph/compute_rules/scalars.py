@@ -157,21 +157,6 @@ def gelu(b: GridBuilder, op: graph.GeluOp, x: SSAValue) -> SSAValue:
     return b.apply(arith.MulfOp, half, b.apply(arith.AddfOp, inner, b.constant(1, x.type)))
 
 
-def is_nan(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is NaN."""
-    return b.insert(arith.CmpfOp(x, x, "uno")).result
-
-
-def is_inf(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is infinite."""
-    return IS_EQUAL(b, op, b.apply(math.AbsFOp, x), b.constant(float("inf"), x.type))
-
-
-def logical_not(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is 0."""
-    return bitwise_not(b, op, x) if x.type == i1 else IS_EQUAL(b, op, x, b.constant(0, x.type))
-
-
 def cast(b: GridBuilder, op: graph.CastOp, x: SSAValue) -> SSAValue:
     """X in the type that the result is computed in."""
     return convert(b, x, computation_type(op.result_type.element_type))
@@ -232,9 +217,6 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
     graph.BitwiseNotOp: bitwise_not,
     graph.CastOp: cast,
     graph.GeluOp: gelu,
-    graph.IsinfOp: is_inf,
-    graph.IsnanOp: is_nan,
-    graph.LogicalNotOp: logical_not,
     graph.NegOp: negative,
     graph.ReciprocalOp: reciprocal,
     graph.ReluOp: relu,

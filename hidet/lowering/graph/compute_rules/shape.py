@@ -107,19 +107,6 @@ def slice_(b: GridBuilder, op: graph.SliceOp) -> SSAValue:
     return moved(b, op, op.x, source_of)
 
 
-def flip(b: GridBuilder, op: graph.FlipOp) -> SSAValue:
-    """Size - 1 - index in the flipped dimensions."""
-    sizes, dims = shape_of(op.x), op.dims.get_values()
-
-    def source_of(indices: Indices) -> list[Index]:
-        return [
-            b.subtract(sizes[dim] - 1, index) if dim in dims else index
-            for dim, index in enumerate(indices)
-        ]
-
-    return moved(b, op, op.x, source_of)
-
-
 def as_strided(b: GridBuilder, op: graph.AsStridedOp) -> SSAValue:
     """Offset + the sum of indices times strides."""
     strides = op.strides.get_values()
@@ -192,30 +179,14 @@ def windows(b: GridBuilder, op: graph.WindowsOp) -> SSAValue:
 # ----------------------------------------------------------------------------- look-ups
 
 
-def index_select(b: GridBuilder, op: graph.IndexSelectOp) -> SSAValue:
-    """x[..., ids[i], ...]."""
-    return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, [indices[_axis(op)]]))
-
-
 def gather(b: GridBuilder, op: graph.GatherOp) -> SSAValue:
     """x[i, ids[i, j, k], k]."""
-    return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, indices))
+    axis = op.axis.value.data
 
+    def source_of(indices: Indices) -> list[Index]:
+        return [*indices[:axis], b.read_index(op.ids, indices), *indices[axis + 1 :]]
 
-def looked_up(
-    b: GridBuilder,
-    op: graph.IndexSelectOp | graph.GatherOp,
-    indices: Indices,
-    position: Indices,
-) -> list[Index]:
-    """Replace the index along the axis by the element of `ids` at a position."""
-    place: list[Index] = list(indices)
-    place[_axis(op)] = b.read_index(op.ids, position)
-    return place
-
-
-def _axis(op: graph.IndexSelectOp | graph.GatherOp) -> int:
-    return op.axis.value.data
+    return moved(b, op, op.x, source_of)
 
 
 def scatter(on_cpu: bool, b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
@@ -237,9 +208,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.AsStridedOp: as_strided,
     graph.ConcatOp: concat,
     graph.ExpandOp: expand,
-    graph.FlipOp: flip,
     graph.GatherOp: gather,
-    graph.IndexSelectOp: index_select,
     graph.PadOp: pad,
     graph.PackOp: pack,
     graph.PermuteOp: permute,
