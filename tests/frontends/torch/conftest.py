@@ -144,10 +144,6 @@ def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
     return rows.index_put((positions,), source, accumulate=bool(op.accumulate)).reshape(x.shape)
 
 
-def optional(attribute):
-    return None if attribute is None else python_number(attribute)
-
-
 F = torch.nn.functional
 SPECIAL = {
     graph.FillOp: fill,
