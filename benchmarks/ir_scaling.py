@@ -74,8 +74,9 @@ class NetworkBuilder(Builder):
         """Return a convolution that keeps height and width, then a batch norm."""
         weight = self.weight(channels, shape_of(x)[1], kernel, kernel)
         y = self.emit(graph.Conv2dOp(x, weight, padding=kernel // 2))
-        scale, shift, mean, variance = (self.weight(channels) for _ in range(4))
-        return self.emit(graph.BatchNormOp(y, scale, shift, mean, variance))
+        for op in (graph.SubOp, graph.MulOp, graph.AddOp):  # mean, scale and shift
+            y = self.emit(op(y, self.weight(channels, 1, 1)))
+        return y
 
     def block(self, x: SSAValue, channels: int) -> SSAValue:
         """Return the basic block of ResNet, with a projection of the shortcut."""

@@ -6,17 +6,7 @@ from io import StringIO
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import test
-from xdsl.dialects.builtin import (
-    Builtin,
-    DenseIntOrFPElementsAttr,
-    ModuleOp,
-    TensorType,
-    f16,
-    f32,
-    i1,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f16, f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -26,6 +16,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
 from hidet.dialects.graph.unary import UnaryOp
+from hidet.dialects.graph.window import Window
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
@@ -44,12 +35,6 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.IotaOp(TensorType(i64, [4]), start=1, step=2), (4,)),
     (lambda: graph.IotaOp(TensorType(f16, [2, 4]), dim=-1, step=0.1), (2, 4)),
     (
-        lambda: graph.LiteralOp(
-            DenseIntOrFPElementsAttr.from_list(TensorType(i64, [3]), [1, 2, 3])
-        ),
-        (3,),
-    ),
-    (
         lambda: graph.RandomOp(value([3, 2], i32), 2, "normal", TensorType(f32, [2, 3])),
         (2, 3),
     ),
@@ -57,11 +42,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.BitwiseNotOp(value([2], i1)), (2,)),
     (lambda: graph.CheckedDivisorOp(value([2], i64), "aten.remainder"), (2,)),
     (lambda: graph.CheckedPositionsOp(value([2], i64), 8, "aten.gather", from_end=True), (2,)),
-    (lambda: graph.LogicalNotOp(value([2])), (2,)),
-    (lambda: graph.IsnanOp(value([2])), (2,)),
-    (lambda: graph.IsinfOp(value([2])), (2,)),
     (lambda: graph.CastOp(value([2]), i64), (2,)),
-    (lambda: graph.ClampOp(value([2]), max=6), (2,)),
     (lambda: graph.WhereOp(value([3, 1], i1), value([1, 4]), value([])), (3, 4)),
     (lambda: graph.ReshapeOp(value([6, 4]), [2, 12]), (2, 12)),
     (lambda: graph.ReshapeOp(value([1]), []), ()),
@@ -69,26 +50,17 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.PackOp(value([2, 3, 4]), [2, 0, -2]), (4, 2, 3)),
     (lambda: graph.ExpandOp(value([3, 1]), [2, 3, 4]), (2, 3, 4)),
     (lambda: graph.SliceOp(value([10, 4]), [1, 0], [8, 4], [3, 1]), (3, 4)),
-    (lambda: graph.FlipOp(value([2, 3]), [-1]), (2, 3)),
+    (lambda: graph.SliceOp(value([4, 3]), [3, 0], [-1, 3], [-2, 1]), (2, 3)),
     (lambda: graph.AsStridedOp(value([10]), [2, 3], [4, 2], 1), (2, 3)),
     (lambda: graph.ConcatOp([value([2, 3]), value([2, 0]), value([2, 4])], -1), (2, 7)),
     (lambda: graph.PadOp(value([2, 3]), [1, 0], [0, 2], 7), (3, 5)),
-    (lambda: graph.EmbeddingOp(value([10, 4]), value([2, 3], i64)), (2, 3, 4)),
-    (lambda: graph.IndexSelectOp(value([2, 3, 4]), value([5], i64), 1), (2, 5, 4)),
     (lambda: graph.GatherOp(value([2, 3]), value([1, 6], i64), 1), (1, 6)),
     (lambda: graph.ScatterOp(value([4, 3]), value([2], i64), value([2, 3])), (4, 3)),
     (lambda: graph.VarOp(value([2, 3]), [1], correction=0), (2,)),
     (lambda: graph.SoftmaxOp(value([2, 3])), (2, 3)),
     (lambda: graph.LogSoftmaxOp(value([2, 3]), 0), (2, 3)),
-    (lambda: graph.LayerNormOp(value([2, 3]), value([3]), eps=1e-6), (2, 3)),
-    (lambda: graph.LayerNormOp(value([2, 3], f16), value([3]), value([3])), (2, 3)),
-    (lambda: graph.RmsNormOp(value([2, 3]), value([2, 3]), normalized_rank=2), (2, 3)),
-    (
-        lambda: graph.BatchNormOp(
-            value([2, 3, 4]), value([3]), value([3]), value([3]), value([3]), eps=1e-3
-        ),
-        (2, 3, 4),
-    ),
+    (lambda: graph.LayerNormOp(value([2, 3], f16), eps=1e-6), (2, 3)),
+    (lambda: graph.RmsNormOp(value([2, 3]), normalized_rank=2), (2, 3)),
     (lambda: graph.MatmulOp(value([5, 1, 2, 3]), value([4, 3, 7])), (5, 4, 2, 7)),
     (
         lambda: graph.MatmulOp(
@@ -122,8 +94,10 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         ),
         (2, 6, 5, 6),
     ),
-    (lambda: graph.MaxPool2dOp(value([2, 3, 8, 8]), 3, 2, 1), (2, 3, 4, 4)),
-    (lambda: graph.AvgPool2dOp(value([3, 8, 9]), (2, 3), divisor=5), (3, 4, 3)),
+    (
+        lambda: graph.WindowsOp(value([2, 3, 8, 8]), 0, Window((3, 3), (2, 2), (1, 1))),
+        (2, 3, 4, 4, 3, 3),
+    ),
 ]
 
 OPERATIONS = list(graph.Graph.operations)
@@ -132,7 +106,7 @@ BITWISE = [op for op in OPERATIONS if issubclass(op, BitwiseOp)]
 BINARY = [op for op in OPERATIONS if issubclass(op, BinaryOp | ComparisonOp) and op not in BITWISE]
 REDUCTIONS = [
     *(graph.SumOp, graph.ProdOp, graph.MaxOp, graph.MinOp),
-    *(graph.AnyOp, graph.AllOp, graph.MeanOp),
+    graph.MeanOp,
 ]
 EXAMPLES += [(lambda op=op: op(value([2, 3])), (2, 3)) for op in UNARY]
 EXAMPLES += [(lambda op=op: op(value([2, 1, 3]), value([4, 1])), (2, 4, 3)) for op in BINARY]
@@ -205,8 +179,6 @@ def test_defaults_are_not_printed() -> None:
         (lambda: graph.FillOp(1.5, TensorType(i64, [])), "1.5 is no value of type i64"),
         (lambda: graph.FillOp(1 << 63, TensorType(i64, [])), "is no value of type i64"),
         (lambda: graph.FillOp(float("inf"), TensorType(i64, [])), "inf is no value of type i64"),
-        (lambda: graph.ClampOp(value([2], i64), min=0.5), "0.5 is no value of type i64"),
-        (lambda: graph.LayerNormOp(value([2]), None, value([2])), "a bias needs a weight"),
         (lambda: graph.AddOp(value([2]), value([3])), r"\[2\] and \[3\] do not broadcast"),
         (lambda: graph.ReluOp(test.TestOp(result_types=[f32]).results[0]), "a tensor is needed"),
     ],

@@ -31,9 +31,10 @@ PROGRAMS = {
         %v = graph.constant "p2" : tensor<8xf32>
         %p = graph.conv2d %x, %w {padding = array<i64: 1, 1>, stride = array<i64: 2, 2>}
           : (tensor<2x3x9x9xf32>, tensor<8x3x3x3xf32>) -> tensor<2x8x5x5xf32>
-        %n = graph.batch_norm %p, %m, %v, %m, %v
-          : (tensor<2x8x5x5xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
-          -> tensor<2x8x5x5xf32>
+        %s = graph.mul %m, %v : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+        %r = graph.rsqrt %s : tensor<8xf32>
+        %c = graph.reshape %r : (tensor<8xf32>) -> tensor<8x1x1xf32>
+        %n = graph.mul %p, %c : (tensor<2x8x5x5xf32>, tensor<8x1x1xf32>) -> tensor<2x8x5x5xf32>
         %y = graph.relu %n : tensor<2x8x5x5xf32>
         func.return %y : tensor<2x8x5x5xf32>
       }""",

@@ -8,6 +8,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.graph.base import INT, INTEGERS, SameTypeOp, Tensor, Value
 from hidet.dialects.graph.lookup import LookupOp
+from hidet.dialects.graph.shape import ExpandOp, ReshapeOp
 
 
 class IntegersOp(SameTypeOp):
@@ -51,7 +52,10 @@ class CheckedDivisorOp(IntegersOp):
 def check_positions(op: LookupOp) -> None:
     """Insert a check of the positions of a lookup, unless they are checked already."""
     ids = op.operands[1]
-    if not isinstance(ids.owner, CheckedPositionsOp) or ids.owner.size.value.data > op.extent:
+    owner = ids.owner
+    while isinstance(owner, ReshapeOp | ExpandOp):
+        owner = owner.x.owner
+    if not isinstance(owner, CheckedPositionsOp) or owner.size.value.data > op.extent:
         check = CheckedPositionsOp(ids, op.extent, op.name)
         Rewriter.insert_op(check, InsertPoint.before(op))
         op.operands[1] = check.result

@@ -1,21 +1,11 @@
-"""Operators without operands: weights, fills, ranges and literals."""
+"""Operators without operands: weights, fills and ranges."""
 
-from typing import ClassVar
-
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, TensorType, f64, i1, i64
-from xdsl.irdl import (
-    AnyAttr,
-    ParamAttrConstraint,
-    VarConstraint,
-    irdl_op_definition,
-    prop_def,
-    result_def,
-)
+from xdsl.dialects.builtin import StringAttr, TensorType, f64, i1, i64
+from xdsl.irdl import irdl_op_definition, prop_def
 
 from hidet.dialects.graph.base import (
     INT,
     NUMBER,
-    TENSOR,
     GraphOp,
     Number,
     Tensor,
@@ -99,23 +89,3 @@ class IotaOp(GraphOp):
         if element == i1 or self.start.type != wide or self.step.type != wide:
             raise self.invalid(f"a range of {element} cannot go from {self.start} by {self.step}")
         return found
-
-
-@irdl_op_definition
-class LiteralOp(GraphOp):
-    """A small tensor with literal values."""
-
-    name = "graph.literal"
-
-    T: ClassVar = VarConstraint("T", TENSOR)
-
-    data = prop_def(ParamAttrConstraint.get(DenseIntOrFPElementsAttr, T, AnyAttr()))
-    result = result_def(T)
-
-    assembly_format = "$data attr-dict"
-
-    def __init__(self, data: DenseIntOrFPElementsAttr) -> None:
-        super().__init__(result=data.type, data=data)
-
-    def _infer_type(self) -> Tensor:
-        return self.result_type

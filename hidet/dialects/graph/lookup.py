@@ -42,23 +42,10 @@ class LookupOp(GraphOp, ABC):
 
 
 @irdl_op_definition
-class EmbeddingOp(LookupOp):
-    """Rows of a table [V, D] at the positions [...]: element (..., d) is `table[ids[...], d]`."""
+class GatherOp(LookupOp):
+    """One element per position: (i, j, k) is `x[i, ids[i, j, k], k]` for axis 1."""
 
-    name = "graph.embedding"
-
-    table = operand_def(TENSOR)
-    ids = operand_def(TENSOR)
-
-    def _infer_type(self) -> Tensor:
-        table, ids = tensor_type(self.table), self.positions()
-        if table.get_num_dims() != 2:
-            raise self.invalid(f"the table must have rank 2, got {table}")
-        return TensorType(table.element_type, [*ids.get_shape(), table.get_shape()[1]])
-
-
-class AxisLookupOp(LookupOp, ABC):
-    """A lookup along an axis."""
+    name = "graph.gather"
 
     x = operand_def(TENSOR)
     ids = operand_def(TENSOR)
@@ -72,37 +59,10 @@ class AxisLookupOp(LookupOp, ABC):
         """The number of valid positions along the axis."""
         return shape_of(self.x)[self.axis.value.data]
 
-    def checked_axis(self) -> int:
-        """Return the axis; raise `VerifyException` if it is out of range."""
-        axis = self.axis.value.data
-        check_axes([axis], len(shape_of(self.x)))
-        return axis
-
-
-@irdl_op_definition
-class IndexSelectOp(AxisLookupOp):
-    """Slices along an axis at positions of rank 1: `x[..., ids[i], ...]`."""
-
-    name = "graph.index_select"
-
     def _infer_type(self) -> Tensor:
-        ids, axis = self.positions(), self.checked_axis()
-        if ids.get_num_dims() != 1:
-            raise self.invalid(f"positions must have rank 1, got {ids}")
-        sizes = list(shape_of(self.x))
-        sizes[axis] = ids.get_shape()[0]
-        return TensorType(element_type(self.x), sizes)
-
-
-@irdl_op_definition
-class GatherOp(AxisLookupOp):
-    """One element per position: (i, j, k) is `x[i, ids[i, j, k], k]` for axis 1."""
-
-    name = "graph.gather"
-
-    def _infer_type(self) -> Tensor:
-        ids, axis = self.positions(), self.checked_axis()
+        ids, axis = self.positions(), self.axis.value.data
         sizes, wanted = shape_of(self.x), ids.get_shape()
+        check_axes([axis], len(sizes))
         if len(sizes) != len(wanted) or any(
             wanted[i] > sizes[i] for i in range(len(sizes)) if i != axis
         ):

@@ -61,12 +61,12 @@ class NumberReductionOp(ReductionOp, ABC):
     ELEMENTS: ClassVar = NUMBERS
 
 
-class ExtremumOp(NumberReductionOp, ABC):
-    """A reduction that is undefined for no elements."""
+class ExtremumOp(ReductionOp, ABC):
+    """A reduction that is undefined for no elements, except for `i1`."""
 
     def _infer_type(self) -> Tensor:
         found = super()._infer_type()
-        if 0 not in found.get_shape() and 0 in shape_of(self.x):
+        if found.element_type != i1 and 0 not in found.get_shape() and 0 in shape_of(self.x):
             axes = list(self.axes.get_values())
             raise self.invalid(f"{self.x_type} has no elements along the axes {axes}")
         return found
@@ -76,13 +76,6 @@ class FloatReductionOp(ReductionOp, ABC):
     """A reduction of floating-point numbers."""
 
     ELEMENTS: ClassVar = FLOATS
-
-
-class TruthReductionOp(ReductionOp, ABC):
-    """A reduction of booleans; numbers are true if they are not 0."""
-
-    def _infer_type(self) -> Tensor:
-        return TensorType(i1, super()._infer_type().shape)
 
 
 @irdl_op_definition
@@ -96,8 +89,10 @@ class VarOp(FloatReductionOp):
 
 SumOp = define(NumberReductionOp, "sum", "The sum; 0 of no elements.")
 ProdOp = define(NumberReductionOp, "prod", "The product; 1 of no elements.")
-MaxOp = define(ExtremumOp, "max", "The largest element; NaN if any is.")
-MinOp = define(ExtremumOp, "min", "The smallest element; NaN if any is.")
-AnyOp = define(TruthReductionOp, "any", "Whether any element is true.")
-AllOp = define(TruthReductionOp, "all", "Whether all elements are true.")
+MaxOp = define(
+    ExtremumOp, "max", "The largest element; NaN if any is. On `i1`, whether any is true."
+)
+MinOp = define(
+    ExtremumOp, "min", "The smallest element; NaN if any is. On `i1`, whether all are true."
+)
 MeanOp = define(FloatReductionOp, "mean", "The mean; NaN of no elements.")

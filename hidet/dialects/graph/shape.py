@@ -16,13 +16,11 @@ from hidet.dialects.graph.base import (
     GraphOp,
     Number,
     OneOperandOp,
-    SameTypeOp,
     Tensor,
     Value,
     check_axes,
     element_type,
     integer,
-    normalized_axes,
     normalized_axis,
     number,
     shape_of,
@@ -109,7 +107,7 @@ class ExpandOp(ReshapedOp):
 
 @irdl_op_definition
 class SliceOp(OneOperandOp):
-    """`x[start:stop:step, ...]`, with non-negative bounds for all dimensions."""
+    """The elements at `range(start, stop, step)` of each dimension; steps may be negative."""
 
     name = "graph.slice"
 
@@ -124,28 +122,14 @@ class SliceOp(OneOperandOp):
             raise self.invalid(f"needs a start, a stop and a step a dimension of {self.x_type}")
         shape: list[int] = []
         for size, start, stop, step in zip(*bounds, strict=True):
-            if not 0 <= start <= stop <= size or step < 1:
+            found = range(start, stop, step or 1)
+            ends = (*found[:1], *found[-1:])
+            if step == 0 or any(not 0 <= end < size for end in ends):
                 raise self.invalid(
                     f"{start}:{stop}:{step} is outside a dimension of size {size} of {self.x_type}"
                 )
-            shape.append(-((start - stop) // step))
+            shape.append(len(found))
         return TensorType(self.x_type.element_type, shape)
-
-
-@irdl_op_definition
-class FlipOp(SameTypeOp):
-    """The elements in reverse order along some dimensions."""
-
-    name = "graph.flip"
-
-    dims = prop_def(INTS)
-
-    def __init__(self, x: Value, dims: Sequence[int]) -> None:
-        super().__init__(x, dims=normalized_axes(dims, len(shape_of(x))))
-
-    def _infer_type(self) -> Tensor:
-        check_axes(self.dims.get_values(), len(shape_of(self.x)))
-        return self.x_type
 
 
 @irdl_op_definition

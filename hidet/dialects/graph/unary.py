@@ -1,29 +1,17 @@
-"""Elementwise operators on one tensor: functions, predicates, casts, clamping.
+"""Elementwise operators on one tensor: functions and casts.
 
-`NaN` propagates through comparisons (relu, clamp), as in torch.
+`NaN` propagates through relu, as in torch.
 """
 
 from abc import ABC
 from typing import ClassVar
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import StringAttr, TensorType, i1
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, prop_def
 
-from hidet.dialects.graph.base import (
-    BITS,
-    FLOATS,
-    NUMBER,
-    NUMBERS,
-    Number,
-    OneOperandOp,
-    SameTypeOp,
-    Tensor,
-    Value,
-    element_type,
-    number,
-)
+from hidet.dialects.graph.base import BITS, FLOATS, NUMBERS, OneOperandOp, SameTypeOp, Tensor, Value
 from hidet.dialects.graph.elementwise_trait import define, library
 
 
@@ -35,19 +23,6 @@ class UnaryOp(SameTypeOp, ABC):
 
 class FloatUnaryOp(UnaryOp, ABC):
     """A function of each floating-point element."""
-
-    ELEMENTS: ClassVar = FLOATS
-
-
-class PredicateOp(OneOperandOp, ABC):
-    """A predicate of each element, with an `i1` result."""
-
-    def _infer_type(self) -> Tensor:
-        return TensorType(i1, self.x_type.shape)
-
-
-class FloatPredicateOp(PredicateOp, ABC):
-    """A predicate of each floating-point element."""
 
     ELEMENTS: ClassVar = FLOATS
 
@@ -88,29 +63,6 @@ class CastOp(OneOperandOp):
 
     def _infer_type(self) -> Tensor:
         return TensorType(self.result_type.element_type, self.x_type.shape)
-
-
-@irdl_op_definition
-class ClampOp(SameTypeOp):
-    """Each element limited to [min, max]; NaN stays NaN."""
-
-    name = "graph.clamp"
-
-    min = opt_prop_def(NUMBER)
-    max = opt_prop_def(NUMBER)
-
-    def __init__(self, x: Value, min: Number | None = None, max: Number | None = None) -> None:
-        low, high = (None if each is None else number(each, element_type(x)) for each in (min, max))
-        super().__init__(x, min=low, max=high)
-
-    def _infer_type(self) -> Tensor:
-        found = self.x_type
-        if self.min is None and self.max is None:
-            raise self.invalid("needs min, max or both")
-        for bound in (self.min, self.max):
-            if bound is not None and bound.type != found.element_type:
-                raise self.invalid(f"the bound {bound} does not fit {found}")
-        return found
 
 
 AbsOp = define(UnaryOp, "abs", "The absolute value.", math.AbsFOp, math.AbsIOp)
@@ -156,10 +108,3 @@ RoundOp = define(
     FloatUnaryOp, "round", "The nearest integer; halves go to the even one.", math.RoundEvenOp
 )
 TruncOp = define(FloatUnaryOp, "trunc", "The integer part.", math.TruncOp)
-LogicalNotOp = define(PredicateOp, "logical_not", "Whether the element is 0.")
-IsnanOp = define(
-    FloatPredicateOp, "isnan", "Whether the element of a floating-point tensor is not a number."
-)
-IsinfOp = define(
-    FloatPredicateOp, "isinf", "Whether the element of a floating-point tensor is infinite."
-)

@@ -1,13 +1,11 @@
-"""Operators on sliding windows of images: convolution and pooling."""
+"""Sliding windows over images, and convolutions with them."""
 
-from abc import ABC
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import asdict, dataclass
 
-from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.graph.base import (
@@ -15,15 +13,17 @@ from hidet.dialects.graph.base import (
     FLOATS,
     INT,
     INTS,
+    NUMBER,
     TENSOR,
     GraphOp,
+    Number,
     OneOperandOp,
-    Property,
     Tensor,
     Value,
     element_type,
     integer,
     ints,
+    number,
     shape_of,
     tensor_type,
 )
@@ -158,31 +158,25 @@ class Conv2dOp(GraphOp):
         return TensorType(element, shape)
 
 
-class PoolOp(OneOperandOp, ABC):
-    """A reduction of each window that slides over images."""
+@irdl_op_definition
+class WindowsOp(OneOperandOp):
+    """The windows that slide over images [..., H, W], as a view [..., OH, OW, KH, KW].
 
-    ELEMENTS: ClassVar = FLOATS
+    Elements that are not in the image are `outside`.
+    """
+
+    name = "graph.windows"
 
     kernel = prop_def(INTS)
-    stride = prop_def(INTS)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
     padding = prop_def(INTS, default_value=ints((0, 0)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
     ceil_mode = prop_def(BoolAttr, default_value=FALSE)
+    outside = prop_def(NUMBER)
 
-    def __init__(
-        self,
-        x: Value,
-        kernel: int | Sequence[int],
-        stride: int | Sequence[int] | None = None,
-        padding: int | Sequence[int] = 0,
-        *,
-        dilation: int | Sequence[int] | None = None,
-        **properties: Property,
-    ) -> None:
-        window = {"kernel": kernel, "stride": stride or kernel, "padding": padding}
-        if dilation is not None:
-            window["dilation"] = dilation
-        pairs = {name: per_dimension(each, 2) for name, each in window.items()}
-        super().__init__(x, result=i1, **pairs, **properties)
+    def __init__(self, x: Value, outside: Number, window: Window) -> None:
+        properties = asdict(window)
+        super().__init__(x, outside=number(outside, element_type(x)), **properties)
 
     @property
     def window(self) -> Window:
@@ -191,48 +185,15 @@ class PoolOp(OneOperandOp, ABC):
             kernel=self.kernel.get_values(),
             stride=self.stride.get_values(),
             padding=self.padding.get_values(),
+            dilation=self.dilation.get_values(),
             ceil_mode=bool(self.ceil_mode),
         )
 
     def _infer_type(self) -> Tensor:
-        sizes, window = shape_of(self.x), self.window
-        if len(sizes) not in (3, 4):
-            raise self.invalid(f"needs images [N, C, H, W] or [C, H, W], got {self.x_type}")
-        if any(2 * p > k for p, k in zip(window.padding, window.kernel, strict=True)):
-            raise self.invalid(
-                f"padding {list(window.padding)} is more than half of the kernel "
-                f"{list(window.kernel)}"
-            )
-        shape = [*sizes[:-2], *window.count(self.name, sizes[-2:])]
-        return TensorType(self.x_type.element_type, shape)
-
-
-@irdl_op_definition
-class MaxPool2dOp(PoolOp):
-    """The maximum of each window, NaN if any element is; padding is ignored."""
-
-    name = "graph.max_pool2d"
-
-    dilation = prop_def(INTS, default_value=ints((1, 1)))
-
-    @property
-    def window(self) -> Window:
-        """The sliding window."""
-        return replace(super().window, dilation=self.dilation.get_values())
-
-
-@irdl_op_definition
-class AvgPool2dOp(PoolOp):
-    """The sum of each window, divided by `divisor`, or by the size of the kernel.
-
-    Padding, and what is beyond it (`ceil_mode`), is 0.
-    """
-
-    name = "graph.avg_pool2d"
-
-    divisor = opt_prop_def(INT)
-
-    def _infer_type(self) -> Tensor:
-        if self.divisor is not None and self.divisor.value.data == 0:
-            raise self.invalid("the divisor must not be 0")
-        return super()._infer_type()
+        found, sizes, window = self.x_type, shape_of(self.x), self.window
+        if len(sizes) < 2:
+            raise self.invalid(f"needs images [..., H, W], got {found}")
+        if self.outside.type != found.element_type:
+            raise self.invalid(f"the value {self.outside} does not fit {found}")
+        counts = window.count(self.name, sizes[-2:])
+        return TensorType(found.element_type, [*sizes[:-2], *counts, *window.kernel])

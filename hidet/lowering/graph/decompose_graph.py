@@ -22,7 +22,7 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
-from hidet.dialects.graph.normalization import TrailingNormOp
+from hidet.dialects.graph.normalization import NormOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
@@ -57,21 +57,14 @@ class GraphBuilder(LocatedBuilder):
         element = sum_type(element_type(lhs), precision)
         return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
 
+    def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """Return a tensor with its dimensions in another order."""
+        return self.emit(graph.PermuteOp(x, dims))
+
     def transposed(self, x: SSAValue) -> SSAValue:
         """Return the matrices of a tensor transposed."""
         rank = len(shape_of(x))
-        return self.emit(graph.PermuteOp(x, [*range(rank - 2), rank - 1, rank - 2]))
-
-    def affine(self, x: SSAValue, scale: SSAValue | None, shift: SSAValue | None) -> SSAValue:
-        """Return x [N, C, ...] times an optional scale [C] plus an optional shift [C]."""
-        column = (shape_of(x)[1], *(1 for _ in shape_of(x)[2:]))
-        if scale is not None:
-            scale = self.reshape(self.cast(scale, element_type(x)), column)
-            x = self.emit(graph.MulOp(x, scale))
-        if shift is not None:
-            shift = self.reshape(self.cast(shift, element_type(x)), column)
-            x = self.emit(graph.AddOp(x, shift))
-        return x
+        return self.permute(x, [*range(rank - 2), rank - 1, rank - 2])
 
 
 # ----------------------------------------------------------------------------- matmuls
@@ -160,9 +153,9 @@ RUN = 4
 
 
 def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
-    """A convolution in the accumulator type, then bias and cast.
+    """A matmul of windows and filters in the accumulator type, then bias and cast.
 
-    Filters are packed, and images if that pays.
+    Filters are packed, and images if that pays. A depthwise convolution stays one.
     """
     x, weight, element = op.x, op.weight, op.result_type.element_type
     groups, precision = op.groups.value.data, op.precision.data
@@ -173,19 +166,55 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
         if missing or (is_argument(op.x) and groups == 1):
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
-    total = b.emit(
-        graph.Conv2dOp(
-            x,
-            weight,
-            stride=op.stride.get_values(),
-            padding=op.padding.get_values(),
-            dilation=op.dilation.get_values(),
-            groups=groups,
-            precision=precision,
-            result_element=sum_type(element, op.precision),
-        )
+    if groups > 1 and depth == 1:
+        total = b.emit(depthwise(op, x, weight))
+    else:
+        windows = b.emit(graph.WindowsOp(x, 0, op.window))
+        total = product_of_windows(b, windows, weight, groups, op.precision)
+    total = b.reshape(total, op.result_type.get_shape())
+    if op.bias is not None:
+        bias = b.reshape(b.cast(op.bias, element_type(total)), [shape_of(op.bias)[0], 1, 1])
+        total = b.emit(graph.AddOp(total, bias))
+    return b.cast(total, element)
+
+
+def depthwise(op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> graph.Conv2dOp:
+    """Return the convolution of other operands without a bias, in the accumulator type."""
+    return graph.Conv2dOp(
+        x,
+        weight,
+        stride=op.window.stride,
+        padding=op.window.padding,
+        dilation=op.window.dilation,
+        groups=op.groups.value.data,
+        precision=op.precision.data,
+        result_element=sum_type(op.result_type.element_type, op.precision),
     )
-    return b.cast(b.affine(total, None, op.bias), element)
+
+
+def product_of_windows(
+    b: GraphBuilder, windows: SSAValue, weight: SSAValue, groups: int, precision: StringAttr
+) -> SSAValue:
+    """Return the matmul of windows [g, N OH OW, K] and filters [g, K, O / g] as [N, g, O, OH, OW].
+
+    K = KH KW C / g, channels fastest, which are contiguous in channels-last images. The dimension
+    of groups is absent for one group.
+    """
+    images, _, *positions, height, width = shape_of(windows)
+    filters, depth = shape_of(weight)[0] // groups, shape_of(weight)[1]
+    batch = [groups] if groups > 1 else []
+    n = len(batch)
+    first = range(n)
+    lhs = b.reshape(windows, [images, *batch, depth, *positions, height, width])
+    lhs = b.permute(lhs, [*(1 + i for i in first), 0, *range(n + 2, n + 6), n + 1])
+    lhs = b.reshape(lhs, [*batch, images * prod(positions), height * width * depth])
+    rhs = b.reshape(weight, [*batch, filters, depth, height, width])
+    rhs = b.permute(rhs, [*first, n + 2, n + 3, n + 1, n])
+    rhs = b.reshape(rhs, [*batch, height * width * depth, filters])
+    product = b.matmul(lhs, rhs, precision)
+    product.name_hint = "conv"
+    product = b.reshape(product, [*batch, images, *positions, filters])
+    return b.permute(product, [n, *first, n + 3, n + 1, n + 2])
 
 
 def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:
@@ -270,41 +299,17 @@ def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue:
     return b.cast(b.emit(graph.DivOp(powers, total)), element_type(op.x))
 
 
-def decompose_trailing_norm(b: GraphBuilder, op: TrailingNormOp) -> SSAValue:
-    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps), scaled."""
+def decompose_norm(b: GraphBuilder, op: NormOp) -> SSAValue:
+    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps)."""
     rank = len(shape_of(op.x))
     axes = range(rank - op.normalized_rank.value.data, rank)
     x = b.widened(op.x)
     if isinstance(op, graph.LayerNormOp):
         x = b.emit(graph.SubOp(x, b.emit(graph.MeanOp(x, axes, keepdims=True))))
     squares = b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
-    x = b.emit(graph.MulOp(x, inverse_root(b, squares, op.eps.value.data)))
-    for parameter, combine in zip(op.parameters, (graph.MulOp, graph.AddOp), strict=False):
-        x = b.emit(combine(x, b.cast(parameter, element_type(x))))
+    shifted = b.emit(graph.AddOp(squares, b.scalar(op.eps.value.data, element_type(x))))
+    x = b.emit(graph.MulOp(x, b.emit(graph.RsqrtOp(shifted))))
     return b.cast(x, element_type(op.x))
-
-
-def inverse_root(b: GraphBuilder, x: SSAValue, eps: float) -> SSAValue:
-    """Return 1 / sqrt(x + eps)."""
-    return b.emit(graph.RsqrtOp(b.emit(graph.AddOp(x, b.scalar(eps, element_type(x))))))
-
-
-def decompose_batch_norm(b: GraphBuilder, op: graph.BatchNormOp) -> SSAValue:
-    """Scale and shift x by values that depend on parameters alone.
-
-    scale = weight / sqrt(var + eps), shift = bias - mean * scale.
-    """
-    element = element_type(op.x)
-    wide = computation_type(element)
-    scale = inverse_root(b, b.cast(op.variance, wide), op.eps.value.data)
-    if op.weight is not None:
-        scale = b.emit(graph.MulOp(b.cast(op.weight, wide), scale))
-    product = b.emit(graph.MulOp(b.cast(op.mean, wide), scale))
-    if op.bias is None:
-        shift = b.emit(graph.NegOp(product))
-    else:
-        shift = b.emit(graph.SubOp(b.cast(op.bias, wide), product))
-    return b.cast(b.affine(b.cast(op.x, wide), scale, shift), element)
 
 
 # ----------------------------------------------------------------------------- powers
@@ -344,7 +349,7 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
 LONG = 1 << 15
 """The length from which rows are reduced in parts."""
 
-SPLIT = graph.AllOp, graph.AnyOp, graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
+SPLIT = graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
 """Reductions that are the same reduction of those of equal parts."""
 
 FEW_ROWS = 256
@@ -365,7 +370,7 @@ def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     if axis is None:
         return None
     kind, element, parts = type(op), op.result_type.element_type, divisors[axis]
-    x = op.x if kind in (graph.AllOp, graph.AnyOp) else b.cast(op.x, computation_type(element))
+    x = b.cast(op.x, computation_type(element))
     x = b.reshape(x, [*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]])
     x = b.emit(kind(x, [n + (n >= axis) for n in axes]))
     x = b.emit(kind(x, [axis - sum(n < axis for n in axes)]))
@@ -378,15 +383,14 @@ def largest_divisor(number: int, most: int) -> int:
 
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
-    graph.BatchNormOp: decompose_batch_norm,
     graph.Conv2dOp: decompose_conv2d,
     **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""
 
 SOFTMAX_AND_NORMS: dict[type[Operation], Rule[GraphBuilder]] = {
-    graph.LayerNormOp: decompose_trailing_norm,
-    graph.RmsNormOp: decompose_trailing_norm,
+    graph.LayerNormOp: decompose_norm,
+    graph.RmsNormOp: decompose_norm,
     graph.SoftmaxOp: decompose_softmax,
 }
 """Decompositions of operators that `DECOMPOSITIONS` builds too."""
@@ -404,13 +408,13 @@ DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] =
 class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
-    linear, softmax, layer_norm, rms_norm and batch_norm are decomposed, and attention unless a
-    template computes it in one kernel. matmul and conv2d have no bias and accumulate in f32 for f16
-    and bf16, followed by a cast, so that ops fused with them use f32. Large operands
-    with rows that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as
-    are images with few channels (padded with zeros) and channels-first inputs. Reductions of a few
-    long rows are split in two. Computation on weights alone (filters, scale and shift of a batch
-    norm) is kept separate, for `hoist-constants`.
+    linear, softmax, layer_norm and rms_norm are decomposed, and attention unless a template
+    computes it in one kernel. conv2d becomes a matmul of windows, unless it is depthwise; neither
+    has a bias. matmul and conv2d accumulate in f32 for f16 and bf16, followed by a cast, so that
+    ops fused with them use f32. Large operands with rows that TMA cannot load are copied into
+    aligned ones. Filters of conv2d are packed, as are images with few channels (padded with zeros)
+    and channels-first inputs. Reductions of a few long rows are split in two. Computation on
+    weights alone is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"

@@ -18,11 +18,12 @@ from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
 from hidet.rewriting.locations import located
 
-VIEWS = (graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp)
+VIEWS = (
+    *(graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp),
+    graph.WindowsOp,
+)
 """Views, which are free in the kernel that reads them."""
-DATA = (graph.ConstantOp, graph.LiteralOp)
-"""Constants in memory: weights and literals."""
-CONSTANTS = (*DATA, graph.FillOp, graph.IotaOp)
+CONSTANTS = (graph.ConstantOp, graph.FillOp, graph.IotaOp)
 """Operations without operands."""
 FREE = (*VIEWS, *CONSTANTS)
 
@@ -62,7 +63,7 @@ class Known:
         """
         if graph.ConstantOp in self.reads and self.elementwise and self.is_vector:
             return self.work > 1
-        if not self.reads.isdisjoint(DATA):
+        if graph.ConstantOp in self.reads:
             return self.work > 0
         return self.work > 1 and graph.IotaOp in self.reads
 
@@ -186,10 +187,10 @@ class HoistConstantsPass(ModulePass):
 
     In @forward, result N of @prepare is `graph.constant "preparedN"`.
 
-    - A value is constant if it is computed from `graph.constant`, `literal`, `iota`, `fill` alone.
+    - A value is constant if it is computed from `graph.constant`, `iota`, `fill` alone.
     - Only maximal values are prepared, those with a non-constant user.
-    - Views (reshape, permute, expand, slice, as_strided) are not prepared, since kernels read
-      through them; their sources are.
+    - Views (reshape, permute, expand, slice, as_strided, windows) are not prepared, since kernels
+      read through them; their sources are.
     - A value is prepared if it takes at least one op on data, or two if it is a vector computed
       elementwise from weights, or made of ranges; casts and views do not count. Other values are
       computed where they are used.

@@ -23,7 +23,6 @@ from hidet.lowering.graph.compute_rules import (
     checked_integers,
     contraction,
     creation,
-    pooling,
     reduction,
     scalars,
     shape,
@@ -33,17 +32,12 @@ from hidet.lowering.single_walk import Rule, apply_rules
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **scalars.RULES,
-    **checked_integers.RULES,
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
-    **pooling.RULES,
     **contraction.RULES,
 }
-"""The lowering rule of each operator."""
-
-CPU_RULES = {**checked_integers.CPU_RULES, **shape.CPU_RULES}
-"""The rules that differ on the CPU."""
+"""The lowering rules that depend on operators alone."""
 
 STAY = (graph.ConstantOp, graph.AnchorOp)
 """The graph ops that stay: weights and anchors."""
@@ -95,11 +89,11 @@ class LowerGraphToComputePass(ModulePass):
     """Lower every operator to grids, which define tensors element by element.
 
     Expects the output of `decompose-graph`. Every operator becomes one or several `compute.grid`s;
-    `graph.constant`, floating-point matmuls, attention and kernel calls stay. A convolution becomes
-    a matmul of views. f16 and bf16 are extended to f32 at loads and truncated when a tensor is
-    complete; between the grids of one operator everything is f32. Unused operators are dropped. A
-    kernel works on a copy of an in-place operand that has other readers, unless the operand is an
-    argument whose new content it computes.
+    `graph.constant`, floating-point matmuls, attention and kernel calls stay. f16 and bf16 are
+    extended to f32 at loads and truncated when a tensor is complete; between the grids of one
+    operator everything is f32. Unused operators are dropped. A kernel works on a copy of an
+    in-place operand that has other readers, unless the operand is an argument whose new content it
+    computes.
     """
 
     name = "lower-graph-to-compute"
@@ -107,12 +101,15 @@ class LowerGraphToComputePass(ModulePass):
     checks: bool = True
     arch: str = "sm_90a"
 
+    def rules(self) -> dict[type[Operation], Rule[GridBuilder]]:
+        """Return the lowering rule of each operator."""
+        on_cpu = Arch.parse(self.arch).is_cpu
+        checked = checked_integers.rules(checks=self.checks, on_cpu=on_cpu)
+        return {**RULES, **checked, graph.ScatterOp: partial(shape.scatter, on_cpu)}
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
-        chosen = {**RULES, **CPU_RULES} if Arch.parse(self.arch).is_cpu else RULES
-        if not self.checks:
-            chosen = {**chosen, **checked_integers.UNCHECKED_RULES}
-        rules = {kind: partial(lower, rule) for kind, rule in chosen.items()}
+        rules = {kind: partial(lower, rule) for kind, rule in self.rules().items()}
         apply_rules(op, GridBuilder, rules)
         writable = written_arguments(op)
         for call in ops_of_class(op, graph.CallKernelOp):

@@ -48,7 +48,7 @@ class RaiseAttention(RewritePattern):
         key = _transposed(b, scores.product.rhs)
         mask, hides = scores.mask or (None, False)
         if mask is not None and hides:
-            mask = b.insert(graph.LogicalNotOp(mask)).result
+            mask = b.insert(graph.BitwiseNotOp(mask)).result
         attention = graph.ScaledDotProductAttentionOp(
             scores.product.lhs,
             key,

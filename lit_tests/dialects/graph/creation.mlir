@@ -11,7 +11,6 @@ func.func @creation() {
   %4 = graph.fill -3 : i64 : tensor<0xi64>
   %5 = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4xi64>
   %6 = graph.iota {dim = 1 : i64, start = 0.000000e+00 : f64, step = 5.000000e-01 : f64} : tensor<2x4xf16>
-  %7 = graph.literal dense<[1, 2, 3]> : tensor<3xi64>
   func.return
 }
 
@@ -23,4 +22,3 @@ func.func @creation() {
 // CHECK-NEXT:    %4 = graph.fill -3 : i64 : tensor<0xi64>
 // CHECK-NEXT:    %5 = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4xi64>
 // CHECK-NEXT:    %6 = graph.iota {dim = 1 : i64, start = 0.000000e+00 : f64, step = 5.000000e-01 : f64} : tensor<2x4xf16>
-// CHECK-NEXT:    %7 = graph.literal dense<[1, 2, 3]> : tensor<3xi64>

@@ -10,7 +10,7 @@ func.func @shape(%x : tensor<2x3x4xf32>, %s : tensor<20xf32>, %e : tensor<2x0x4x
   %packed = graph.pack %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
   %3 = graph.expand %y : (tensor<1xf32>) -> tensor<2x5xf32>
   %4 = graph.slice %x {starts = array<i64: 0, 1, 0>, steps = array<i64: 1, 1, 2>, stops = array<i64: 2, 3, 4>} : (tensor<2x3x4xf32>) -> tensor<2x2x2xf32>
-  %5 = graph.flip %x {dims = array<i64: 0, 2>} : tensor<2x3x4xf32>
+  %5 = graph.slice %x {starts = array<i64: 1, 0, 3>, stops = array<i64: -1, 3, -1>, steps = array<i64: -1, 1, -1>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   %6 = graph.as_strided %s {strides = array<i64: 1, 4>} : (tensor<20xf32>) -> tensor<4x5xf32>
   %7 = graph.as_strided %s {offset = 3 : i64, strides = array<i64: 0>} : (tensor<20xf32>) -> tensor<7xf32>
   %8 = graph.concat %x, %e, %x {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x0x4xf32>, tensor<2x3x4xf32>) -> tensor<2x6x4xf32>
@@ -25,7 +25,7 @@ func.func @shape(%x : tensor<2x3x4xf32>, %s : tensor<20xf32>, %e : tensor<2x0x4x
 // CHECK-NEXT:    %packed = graph.pack %x {dims = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
 // CHECK-NEXT:    %3 = graph.expand %y : (tensor<1xf32>) -> tensor<2x5xf32>
 // CHECK-NEXT:    %4 = graph.slice %x {starts = array<i64: 0, 1, 0>, steps = array<i64: 1, 1, 2>, stops = array<i64: 2, 3, 4>} : (tensor<2x3x4xf32>) -> tensor<2x2x2xf32>
-// CHECK-NEXT:    %5 = graph.flip %x {dims = array<i64: 0, 2>} : tensor<2x3x4xf32>
+// CHECK-NEXT:    %5 = graph.slice %x {starts = array<i64: 1, 0, 3>, stops = array<i64: -1, 3, -1>, steps = array<i64: -1, 1, -1>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
 // CHECK-NEXT:    %6 = graph.as_strided %s {strides = array<i64: 1, 4>} : (tensor<20xf32>) -> tensor<4x5xf32>
 // CHECK-NEXT:    %7 = graph.as_strided %s {offset = 3 : i64, strides = array<i64: 0>} : (tensor<20xf32>) -> tensor<7xf32>
 // CHECK-NEXT:    %8 = graph.concat %x, %e, %x {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x0x4xf32>, tensor<2x3x4xf32>) -> tensor<2x6x4xf32>

@@ -75,42 +75,67 @@ func.func @linear(%x : tensor<2x3x8xf16>, %w : tensor<4x8xf16>, %b : tensor<4xf1
 // CHECK-NEXT:    %y = graph.reshape %[[V5]] : (tensor<6x4xf16>) -> tensor<2x3x4xf16>
 // CHECK-NEXT:    func.return %y : tensor<2x3x4xf16>
 
-// Scale and shift of a batch norm depend on its parameters alone.
-func.func @batch_norm(%x : tensor<1x4x5x5xf32>, %m : tensor<4xf32>, %v : tensor<4xf32>, %w : tensor<4xf32>, %b : tensor<4xf32>) -> tensor<1x4x5x5xf32> {
-  %y = graph.batch_norm %x, %m, %v, %w, %b : (tensor<1x4x5x5xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x5x5xf32>
-  func.return %y : tensor<1x4x5x5xf32>
-}
-
-// CHECK-LABEL: func.func @batch_norm(%x: tensor<1x4x5x5xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<1x4x5x5xf32> {
-// CHECK-NEXT:    %[[V0:\d+]] = graph.fill 1.000000e-05 : f32 : tensor<f32>
-// CHECK-NEXT:    %[[V1:\d+]] = graph.add %v, %[[V0]] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
-// CHECK-NEXT:    %[[V2:\d+]] = graph.rsqrt %[[V1]] : tensor<4xf32>
-// CHECK-NEXT:    %[[V3:\d+]] = graph.mul %w, %[[V2]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:    %[[V4:\d+]] = graph.mul %m, %[[V3]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:    %[[V5:\d+]] = graph.sub %b, %[[V4]] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-// CHECK-NEXT:    %[[V6:\d+]] = graph.reshape %[[V3]] : (tensor<4xf32>) -> tensor<4x1x1xf32>
-// CHECK-NEXT:    %[[V7:\d+]] = graph.mul %x, %[[V6]] : (tensor<1x4x5x5xf32>, tensor<4x1x1xf32>) -> tensor<1x4x5x5xf32>
-// CHECK-NEXT:    %[[V8:\d+]] = graph.reshape %[[V5]] : (tensor<4xf32>) -> tensor<4x1x1xf32>
-// CHECK-NEXT:    %y = graph.add %[[V7]], %[[V8]] : (tensor<1x4x5x5xf32>, tensor<4x1x1xf32>) -> tensor<1x4x5x5xf32>
-// CHECK-NEXT:    func.return %y : tensor<1x4x5x5xf32>
-
-// A bias is added behind.
+// A convolution is a product of windows and filters; a bias is added behind.
 func.func @conv2d(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>, %b : tensor<4xf32>) -> tensor<1x4x6x6xf32> {
   %y = graph.conv2d %x, %w, %b : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
   func.return %y : tensor<1x4x6x6xf32>
 }
 
 // CHECK-LABEL: func.func @conv2d(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>) -> tensor<1x4x6x6xf32> {
-// CHECK-NEXT:    %[[V0:\w+]] = graph.pad %x {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<1x3x8x8xf32>) -> tensor<1x4x8x8xf32>
-// CHECK-NEXT:    %[[V1:\w+]] = graph.pad %w {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<4x3x3x3xf32>) -> tensor<4x4x3x3xf32>
-// CHECK-NEXT:    %[[V2:\w+]] = graph.pack %[[V0]] {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x4xf32>
-// CHECK-NEXT:    %[[V3:\w+]] = graph.permute %[[V2]] {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x8x8x4xf32>) -> tensor<1x4x8x8xf32>
-// CHECK-NEXT:    %[[V4:\w+]] = graph.pack %[[V1]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<4x4x3x3xf32>) -> tensor<3x3x4x4xf32>
-// CHECK-NEXT:    %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x4x4xf32>) -> tensor<4x4x3x3xf32>
-// CHECK-NEXT:    %[[V6:\w+]] = graph.conv2d %[[V3]], %[[V5]] : (tensor<1x4x8x8xf32>, tensor<4x4x3x3xf32>) -> tensor<1x4x6x6xf32>
-// CHECK-NEXT:    %[[V7:\w+]] = graph.reshape %b : (tensor<4xf32>) -> tensor<4x1x1xf32>
-// CHECK-NEXT:    %y = graph.add %[[V6]], %[[V7]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
-// CHECK-NEXT:    func.return %y : tensor<1x4x6x6xf32>
+// CHECK-NEXT:     %[[V0:\w+]] = graph.pad %x {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<1x3x8x8xf32>) -> tensor<1x4x8x8xf32>
+// CHECK-NEXT:     %[[V1:\w+]] = graph.pad %w {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 0>, value = 0.000000e+00 : f32} : (tensor<4x3x3x3xf32>) -> tensor<4x4x3x3xf32>
+// CHECK-NEXT:     %[[V2:\w+]] = graph.pack %[[V0]] {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x4x8x8xf32>) -> tensor<1x8x8x4xf32>
+// CHECK-NEXT:     %[[V3:\w+]] = graph.permute %[[V2]] {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x8x8x4xf32>) -> tensor<1x4x8x8xf32>
+// CHECK-NEXT:     %[[V4:\w+]] = graph.pack %[[V1]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<4x4x3x3xf32>) -> tensor<3x3x4x4xf32>
+// CHECK-NEXT:     %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x4x4xf32>) -> tensor<4x4x3x3xf32>
+// CHECK-NEXT:     %[[V6:\w+]] = graph.windows %[[V3]] {kernel = array<i64: 3, 3>, outside = 0.000000e+00 : f32} : (tensor<1x4x8x8xf32>) -> tensor<1x4x6x6x3x3xf32>
+// CHECK-NEXT:     %[[V7:\w+]] = graph.permute %[[V6]] {dims = array<i64: 0, 2, 3, 4, 5, 1>} : (tensor<1x4x6x6x3x3xf32>) -> tensor<1x6x6x3x3x4xf32>
+// CHECK-NEXT:     %[[V8:\w+]] = graph.reshape %[[V7]] : (tensor<1x6x6x3x3x4xf32>) -> tensor<36x36xf32>
+// CHECK-NEXT:     %[[V9:\w+]] = graph.permute %[[V5]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<4x4x3x3xf32>) -> tensor<3x3x4x4xf32>
+// CHECK-NEXT:     %[[V10:\w+]] = graph.reshape %[[V9]] : (tensor<3x3x4x4xf32>) -> tensor<36x4xf32>
+// CHECK-NEXT:     %[[V11:\w+]] = graph.matmul %[[V8]], %[[V10]] : (tensor<36x36xf32>, tensor<36x4xf32>) -> tensor<36x4xf32>
+// CHECK-NEXT:     %[[V12:\w+]] = graph.reshape %[[V11]] : (tensor<36x4xf32>) -> tensor<1x6x6x4xf32>
+// CHECK-NEXT:     %[[V13:\w+]] = graph.permute %[[V12]] {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x6x6x4xf32>) -> tensor<1x4x6x6xf32>
+// CHECK-NEXT:     %[[V14:\w+]] = graph.reshape %b : (tensor<4xf32>) -> tensor<4x1x1xf32>
+// CHECK-NEXT:     %y = graph.add %[[V13]], %[[V14]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
+// CHECK-NEXT:     func.return %y : tensor<1x4x6x6xf32>
+
+// Groups are a batch.
+func.func @grouped_conv2d(%x : tensor<1x6x8x8xf16>, %w : tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16> {
+  %y = graph.conv2d %x, %w {groups = 2 : i64} : (tensor<1x6x8x8xf16>, tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16>
+  func.return %y : tensor<1x4x8x8xf16>
+}
+
+// CHECK-LABEL: func.func @grouped_conv2d(%x: tensor<1x6x8x8xf16>, %w: tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16> {
+// CHECK-NEXT:     %[[V0:\w+]] = graph.windows %x {kernel = array<i64: 1, 1>, outside = 0.000000e+00 : f16} : (tensor<1x6x8x8xf16>) -> tensor<1x6x8x8x1x1xf16>
+// CHECK-NEXT:     %[[V1:\w+]] = graph.reshape %[[V0]] : (tensor<1x6x8x8x1x1xf16>) -> tensor<1x2x3x8x8x1x1xf16>
+// CHECK-NEXT:     %[[V2:\w+]] = graph.permute %[[V1]] {dims = array<i64: 1, 0, 3, 4, 5, 6, 2>} : (tensor<1x2x3x8x8x1x1xf16>) -> tensor<2x1x8x8x1x1x3xf16>
+// CHECK-NEXT:     %[[V3:\w+]] = graph.reshape %[[V2]] : (tensor<2x1x8x8x1x1x3xf16>) -> tensor<2x64x3xf16>
+// CHECK-NEXT:     %[[V4:\w+]] = graph.reshape %w : (tensor<4x3x1x1xf16>) -> tensor<2x2x3x1x1xf16>
+// CHECK-NEXT:     %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 0, 3, 4, 2, 1>} : (tensor<2x2x3x1x1xf16>) -> tensor<2x1x1x3x2xf16>
+// CHECK-NEXT:     %[[V6:\w+]] = graph.reshape %[[V5]] : (tensor<2x1x1x3x2xf16>) -> tensor<2x3x2xf16>
+// CHECK-NEXT:     %[[V7:\w+]] = graph.matmul %[[V3]], %[[V6]] : (tensor<2x64x3xf16>, tensor<2x3x2xf16>) -> tensor<2x64x2xf32>
+// CHECK-NEXT:     %[[V8:\w+]] = graph.reshape %[[V7]] : (tensor<2x64x2xf32>) -> tensor<2x1x8x8x2xf32>
+// CHECK-NEXT:     %[[V9:\w+]] = graph.permute %[[V8]] {dims = array<i64: 1, 0, 4, 2, 3>} : (tensor<2x1x8x8x2xf32>) -> tensor<1x2x2x8x8xf32>
+// CHECK-NEXT:     %[[V10:\w+]] = graph.reshape %[[V9]] : (tensor<1x2x2x8x8xf32>) -> tensor<1x4x8x8xf32>
+// CHECK-NEXT:     %y = graph.cast %[[V10]] : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf16>
+// CHECK-NEXT:     func.return %y : tensor<1x4x8x8xf16>
+
+// One of a filter per channel stays, without its bias.
+func.func @depthwise(%x : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, %b : tensor<6xf16>) -> tensor<1x6x6x6xf16> {
+  %y = graph.conv2d %x, %w, %b {groups = 6 : i64} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>, tensor<6xf16>) -> tensor<1x6x6x6xf16>
+  func.return %y : tensor<1x6x6x6xf16>
+}
+
+// CHECK-LABEL: func.func @depthwise(%x: tensor<1x6x8x8xf16>, %w: tensor<6x1x3x3xf16>, %b: tensor<6xf16>) -> tensor<1x6x6x6xf16> {
+// CHECK-NEXT:     %[[V0:\w+]] = graph.pack %w {dims = array<i64: 2, 3, 1, 0>} : (tensor<6x1x3x3xf16>) -> tensor<3x3x1x6xf16>
+// CHECK-NEXT:     %[[V1:\w+]] = graph.permute %[[V0]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x1x6xf16>) -> tensor<6x1x3x3xf16>
+// CHECK-NEXT:     %[[V2:\w+]] = graph.conv2d %x, %[[V1]] {groups = 6 : i64} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>) -> tensor<1x6x6x6xf32>
+// CHECK-NEXT:     %[[V3:\w+]] = graph.cast %b : (tensor<6xf16>) -> tensor<6xf32>
+// CHECK-NEXT:     %[[V4:\w+]] = graph.reshape %[[V3]] : (tensor<6xf32>) -> tensor<6x1x1xf32>
+// CHECK-NEXT:     %[[V5:\w+]] = graph.add %[[V2]], %[[V4]] : (tensor<1x6x6x6xf32>, tensor<6x1x1xf32>) -> tensor<1x6x6x6xf32>
+// CHECK-NEXT:     %y = graph.cast %[[V5]] : (tensor<1x6x6x6xf32>) -> tensor<1x6x6x6xf16>
+// CHECK-NEXT:     func.return %y : tensor<1x6x6x6xf16>
 
 // Attention falls into products around a softmax.
 func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
@@ -192,12 +217,12 @@ func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {
 // CHECK-NEXT:    func.return %y : tensor<4x64xf16>
 
 // A norm is means and arithmetic.
-func.func @layer_norm(%x : tensor<4x64xf32>, %w : tensor<64xf32>) -> tensor<4x64xf32> {
-  %y = graph.layer_norm %x, %w : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+func.func @layer_norm(%x : tensor<4x64xf32>) -> tensor<4x64xf32> {
+  %y = graph.layer_norm %x : tensor<4x64xf32>
   func.return %y : tensor<4x64xf32>
 }
 
-// CHECK-LABEL: func.func @layer_norm(%x: tensor<4x64xf32>, %w: tensor<64xf32>) -> tensor<4x64xf32> {
+// CHECK-LABEL: func.func @layer_norm(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
 // CHECK-NEXT:    %[[V0:\d+]] = graph.mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
 // CHECK-NEXT:    %[[V1:\d+]] = graph.sub %x, %[[V0]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
 // CHECK-NEXT:    %[[V2:\d+]] = graph.mul %[[V1]], %[[V1]] : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>
@@ -205,8 +230,7 @@ func.func @layer_norm(%x : tensor<4x64xf32>, %w : tensor<64xf32>) -> tensor<4x64
 // CHECK-NEXT:    %[[V4:\d+]] = graph.fill 1.000000e-05 : f32 : tensor<f32>
 // CHECK-NEXT:    %[[V5:\d+]] = graph.add %[[V3]], %[[V4]] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
 // CHECK-NEXT:    %[[V6:\d+]] = graph.rsqrt %[[V5]] : tensor<4x1xf32>
-// CHECK-NEXT:    %[[V7:\d+]] = graph.mul %[[V1]], %[[V6]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
-// CHECK-NEXT:    %y = graph.mul %[[V7]], %w : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %y = graph.mul %[[V1]], %[[V6]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x64xf32>
 
 // Small constant exponents need no logarithm; others stay.

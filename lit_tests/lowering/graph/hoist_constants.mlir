@@ -74,10 +74,10 @@ func.func @forward(%x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %i = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4xi64>
   %j = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4x1xi64>
   %before = graph.lt %i, %j : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
-  %mask = graph.logical_not %before : (tensor<4x4xi1>) -> tensor<4x4xi1>
+  %mask = graph.bitwise_not %before : tensor<4x4xi1>
   %i2 = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4xi64>
   %before2 = graph.lt %i2, %j : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
-  %mask2 = graph.logical_not %before2 : (tensor<4x4xi1>) -> tensor<4x4xi1>
+  %mask2 = graph.bitwise_not %before2 : tensor<4x4xi1>
   %zero = graph.fill 0.000000e+00 : f32 : tensor<f32>
   %a = graph.where %mask, %x, %zero : (tensor<4x4xi1>, tensor<4x4xf32>, tensor<f32>) -> tensor<4x4xf32>
   %b = graph.where %mask2, %zero, %x : (tensor<4x4xi1>, tensor<f32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -88,7 +88,7 @@ func.func @forward(%x : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
 // CHECK-NEXT:    %j = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4x1xi64>
 // CHECK-NEXT:    %i = graph.iota {start = 0 : i64, step = 1 : i64} : tensor<4xi64>
 // CHECK-NEXT:    %before = graph.lt %i, %j : (tensor<4xi64>, tensor<4x1xi64>) -> tensor<4x4xi1>
-// CHECK-NEXT:    %mask = graph.logical_not %before : (tensor<4x4xi1>) -> tensor<4x4xi1>
+// CHECK-NEXT:    %mask = graph.bitwise_not %before : tensor<4x4xi1>
 // CHECK-NEXT:    func.return %mask : tensor<4x4xi1>
 // CHECK-LABEL: func.func @forward(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
 // CHECK-NEXT:    %mask = graph.constant "prepared0" : tensor<4x4xi1>

@@ -148,14 +148,14 @@ func.func @concat(%x : tensor<4xf32>, %y : tensor<2xf32>) -> tensor<6xf32> {
 // CHECK-NEXT:    func.return %z : tensor<6xf32>
 
 // A look-up loads an index.
-func.func @embedding(%t : tensor<10x4xf32>, %i : tensor<3xi64>) -> tensor<3x4xf32> {
-  %y = graph.embedding %t, %i : (tensor<10x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+func.func @gather(%t : tensor<10x4xf32>, %i : tensor<3x4xi64>) -> tensor<3x4xf32> {
+  %y = graph.gather %t, %i {axis = 0 : i64} : (tensor<10x4xf32>, tensor<3x4xi64>) -> tensor<3x4xf32>
   func.return %y : tensor<3x4xf32>
 }
 
-// CHECK-LABEL: func.func @embedding(%t: tensor<10x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+// CHECK-LABEL: func.func @gather(%t: tensor<10x4xf32>, %i: tensor<3x4xi64>) -> tensor<3x4xf32> {
 // CHECK-NEXT:    %y = compute.grid (%i_1, %j) {
-// CHECK-NEXT:      %[[V0:\d+]] = compute.load %i[%i_1] : tensor<3xi64>
+// CHECK-NEXT:      %[[V0:\d+]] = compute.load %i[%i_1, %j] : tensor<3x4xi64>
 // CHECK-NEXT:      %[[V1:\d+]] = arith.index_cast %[[V0]] : i64 to index
 // CHECK-NEXT:      %[[V2:\d+]] = compute.load %t[%[[V1]], %j] : tensor<10x4xf32>
 // CHECK-NEXT:      compute.yield %[[V2]] : f32
@@ -252,109 +252,6 @@ func.func @log_softmax(%x : tensor<4x64xf32>) -> tensor<4x64xf32> {
 // CHECK-NEXT:    } : tensor<4x64xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x64xf32>
 
-// A convolution is a product between two views; padding is a branch.
-func.func @conv2d(%x : tensor<2x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32> {
-  %y = graph.conv2d %x, %w {padding = array<i64: 1, 1>} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
-  func.return %y : tensor<2x4x8x8xf32>
-}
-
-// CHECK-LABEL: func.func @conv2d(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32> {
-// CHECK-NEXT:    %[[V0:\w+]] = compute.grid (%i, %j) {
-// CHECK-NEXT:      %[[V1:\w+]] = arith.constant 64 : index
-// CHECK-NEXT:      %[[V2:\w+]] = arith.divsi %i, %[[V1]] : index
-// CHECK-NEXT:      %[[V3:\w+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V4:\w+]] = arith.divsi %i, %[[V3]] : index
-// CHECK-NEXT:      %[[V5:\w+]] = arith.remsi %[[V4]], %[[V3]] : index
-// CHECK-NEXT:      %[[V6:\w+]] = arith.remsi %i, %[[V3]] : index
-// CHECK-NEXT:      %[[V7:\w+]] = arith.constant 9 : index
-// CHECK-NEXT:      %[[V8:\w+]] = arith.divsi %j, %[[V7]] : index
-// CHECK-NEXT:      %[[V9:\w+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V10:\w+]] = arith.divsi %j, %[[V9]] : index
-// CHECK-NEXT:      %[[V11:\w+]] = arith.remsi %[[V10]], %[[V9]] : index
-// CHECK-NEXT:      %channel = arith.remsi %j, %[[V9]] : index
-// CHECK-NEXT:      %[[V12:\w+]] = arith.addi %[[V5]], %[[V8]] : index
-// CHECK-NEXT:      %[[V13:\w+]] = arith.constant 1 : index
-// CHECK-NEXT:      %y = arith.subi %[[V12]], %[[V13]] : index
-// CHECK-NEXT:      %[[V14:\w+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V15:\w+]] = arith.cmpi sge, %y, %[[V14]] : index
-// CHECK-NEXT:      %[[V16:\w+]] = arith.cmpi slt, %y, %[[V3]] : index
-// CHECK-NEXT:      %[[V17:\w+]] = arith.addi %[[V6]], %[[V11]] : index
-// CHECK-NEXT:      %x_1 = arith.subi %[[V17]], %[[V13]] : index
-// CHECK-NEXT:      %[[V18:\w+]] = arith.cmpi sge, %x_1, %[[V14]] : index
-// CHECK-NEXT:      %[[V19:\w+]] = arith.cmpi slt, %x_1, %[[V3]] : index
-// CHECK-NEXT:      %[[V20:\w+]] = arith.andi %[[V15]], %[[V16]] : i1
-// CHECK-NEXT:      %[[V21:\w+]] = arith.andi %[[V20]], %[[V18]] : i1
-// CHECK-NEXT:      %[[V22:\w+]] = arith.andi %[[V21]], %[[V19]] : i1
-// CHECK-NEXT:      %[[V23:\w+]] = scf.if %[[V22]] -> (f32) {
-// CHECK-NEXT:        %[[V24:\w+]] = compute.load %x[%[[V2]], %channel, %y, %x_1] : tensor<2x3x8x8xf32>
-// CHECK-NEXT:        scf.yield %[[V24]] : f32
-// CHECK-NEXT:      } else {
-// CHECK-NEXT:        %[[V25:\w+]] = arith.constant 0.000000e+00 : f32
-// CHECK-NEXT:        scf.yield %[[V25]] : f32
-// CHECK-NEXT:      }
-// CHECK-NEXT:      compute.yield %[[V23]] : f32
-// CHECK-NEXT:    } : tensor<128x27xf32>
-// CHECK-NEXT:    %[[V26:\w+]] = compute.grid (%i_1, %j_1) {
-// CHECK-NEXT:      %[[V27:\w+]] = arith.constant 9 : index
-// CHECK-NEXT:      %[[V28:\w+]] = arith.divsi %i_1, %[[V27]] : index
-// CHECK-NEXT:      %[[V29:\w+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V30:\w+]] = arith.divsi %i_1, %[[V29]] : index
-// CHECK-NEXT:      %[[V31:\w+]] = arith.remsi %[[V30]], %[[V29]] : index
-// CHECK-NEXT:      %[[V32:\w+]] = arith.remsi %i_1, %[[V29]] : index
-// CHECK-NEXT:      %[[V33:\w+]] = compute.load %w[%j_1, %[[V32]], %[[V28]], %[[V31]]] : tensor<4x3x3x3xf32>
-// CHECK-NEXT:      compute.yield %[[V33]] : f32
-// CHECK-NEXT:    } : tensor<27x4xf32>
-// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V26]] : (tensor<128x27xf32>, tensor<27x4xf32>) -> tensor<128x4xf32>
-// CHECK-NEXT:    %y_2 = compute.grid (%i_2, %j_2, %k, %l) {
-// CHECK-NEXT:      %[[V34:\w+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V35:\w+]] = arith.muli %i_2, %[[V34]] : index
-// CHECK-NEXT:      %[[V36:\w+]] = arith.addi %[[V35]], %k : index
-// CHECK-NEXT:      %[[V37:\w+]] = arith.muli %[[V36]], %[[V34]] : index
-// CHECK-NEXT:      %[[V38:\w+]] = arith.addi %[[V37]], %l : index
-// CHECK-NEXT:      %[[V39:\w+]] = compute.load %y_1[%[[V38]], %j_2] : tensor<128x4xf32>
-// CHECK-NEXT:      compute.yield %[[V39]] : f32
-// CHECK-NEXT:    } : tensor<2x4x8x8xf32>
-// CHECK-NEXT:    func.return %y_2 : tensor<2x4x8x8xf32>
-
-// Groups are a batch; without padding there is no branch.
-func.func @grouped_conv2d(%x : tensor<1x6x8x8xf32>, %w : tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32> {
-  %y = graph.conv2d %x, %w {groups = 2 : i64} : (tensor<1x6x8x8xf32>, tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32>
-  func.return %y : tensor<1x4x8x8xf32>
-}
-
-// CHECK-LABEL: func.func @grouped_conv2d(%x: tensor<1x6x8x8xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x4x8x8xf32> {
-// CHECK-NEXT:    %[[V0:\w+]] = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[V1:\w+]] = arith.constant 8 : index
-// CHECK-NEXT:      %y = arith.divsi %j, %[[V1]] : index
-// CHECK-NEXT:      %x_1 = arith.remsi %j, %[[V1]] : index
-// CHECK-NEXT:      %[[V2:\w+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V3:\w+]] = arith.muli %i, %[[V2]] : index
-// CHECK-NEXT:      %channel = arith.addi %[[V3]], %k : index
-// CHECK-NEXT:      %[[V4:\w+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V5:\w+]] = compute.load %x[%[[V4]], %channel, %y, %x_1] : tensor<1x6x8x8xf32>
-// CHECK-NEXT:      compute.yield %[[V5]] : f32
-// CHECK-NEXT:    } : tensor<2x64x3xf32>
-// CHECK-NEXT:    %[[V6:\w+]] = compute.grid (%i_1, %j_1, %k_1) {
-// CHECK-NEXT:      %[[V7:\w+]] = arith.constant 2 : index
-// CHECK-NEXT:      %[[V8:\w+]] = arith.muli %i_1, %[[V7]] : index
-// CHECK-NEXT:      %[[V9:\w+]] = arith.addi %[[V8]], %k_1 : index
-// CHECK-NEXT:      %[[V10:\w+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V11:\w+]] = compute.load %w[%[[V9]], %j_1, %[[V10]], %[[V10]]] : tensor<4x3x1x1xf32>
-// CHECK-NEXT:      compute.yield %[[V11]] : f32
-// CHECK-NEXT:    } : tensor<2x3x2xf32>
-// CHECK-NEXT:    %y_1 = graph.matmul %[[V0]], %[[V6]] : (tensor<2x64x3xf32>, tensor<2x3x2xf32>) -> tensor<2x64x2xf32>
-// CHECK-NEXT:    %y_2 = compute.grid (%i_2, %j_2, %k_2, %l) {
-// CHECK-NEXT:      %[[V12:\w+]] = arith.constant 8 : index
-// CHECK-NEXT:      %[[V13:\w+]] = arith.muli %k_2, %[[V12]] : index
-// CHECK-NEXT:      %[[V14:\w+]] = arith.addi %[[V13]], %l : index
-// CHECK-NEXT:      %[[V15:\w+]] = arith.constant 2 : index
-// CHECK-NEXT:      %[[V16:\w+]] = arith.divsi %j_2, %[[V15]] : index
-// CHECK-NEXT:      %[[V17:\w+]] = arith.remsi %j_2, %[[V15]] : index
-// CHECK-NEXT:      %[[V18:\w+]] = compute.load %y_1[%[[V16]], %[[V14]], %[[V17]]] : tensor<2x64x2xf32>
-// CHECK-NEXT:      compute.yield %[[V18]] : f32
-// CHECK-NEXT:    } : tensor<1x4x8x8xf32>
-// CHECK-NEXT:    func.return %y_2 : tensor<1x4x8x8xf32>
-
 // A depthwise convolution is a plain sum.
 func.func @depthwise(%x : tensor<1x6x8x8xf32>, %w : tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32> {
   %y = graph.conv2d %x, %w {groups = 6 : i64} : (tensor<1x6x8x8xf32>, tensor<6x1x3x3xf32>) -> tensor<1x6x6x6xf32>
@@ -377,38 +274,35 @@ func.func @depthwise(%x : tensor<1x6x8x8xf32>, %w : tensor<6x1x3x3xf32>) -> tens
 // CHECK-NEXT:    func.return %y : tensor<1x6x6x6xf32>
 
 // Only the border that can be crossed is checked: the last window ends with the image.
-func.func @max_pool2d(%x : tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
-  %y = graph.max_pool2d %x {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>} : (tensor<3x8x8xf32>) -> tensor<3x4x4xf32>
-  func.return %y : tensor<3x4x4xf32>
+func.func @windows(%x : tensor<3x8x8xf32>) -> tensor<3x4x4x3x3xf32> {
+  %y = graph.windows %x {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>, outside = 0xff800000 : f32} : (tensor<3x8x8xf32>) -> tensor<3x4x4x3x3xf32>
+  func.return %y : tensor<3x4x4x3x3xf32>
 }
 
-// CHECK-LABEL: func.func @max_pool2d(%x: tensor<3x8x8xf32>) -> tensor<3x4x4xf32> {
-// CHECK-NEXT:    %y = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[V0:\w+]] = compute.reduce max [3, 3] (%r, %s) {
-// CHECK-NEXT:        %[[V1:\w+]] = arith.constant 2 : index
-// CHECK-NEXT:        %[[V2:\w+]] = arith.muli %j, %[[V1]] : index
-// CHECK-NEXT:        %[[V3:\w+]] = arith.addi %[[V2]], %r : index
-// CHECK-NEXT:        %[[V4:\w+]] = arith.constant 1 : index
-// CHECK-NEXT:        %[[V5:\w+]] = arith.subi %[[V3]], %[[V4]] : index
-// CHECK-NEXT:        %[[V6:\w+]] = arith.constant 0 : index
-// CHECK-NEXT:        %[[V7:\w+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
-// CHECK-NEXT:        %[[V8:\w+]] = arith.muli %k, %[[V1]] : index
-// CHECK-NEXT:        %[[V9:\w+]] = arith.addi %[[V8]], %s : index
-// CHECK-NEXT:        %[[V10:\w+]] = arith.subi %[[V9]], %[[V4]] : index
-// CHECK-NEXT:        %[[V11:\w+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
-// CHECK-NEXT:        %[[V12:\w+]] = arith.andi %[[V7]], %[[V11]] : i1
-// CHECK-NEXT:        %[[V13:\w+]] = scf.if %[[V12]] -> (f32) {
-// CHECK-NEXT:          %[[V14:\w+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
-// CHECK-NEXT:          scf.yield %[[V14]] : f32
-// CHECK-NEXT:        } else {
-// CHECK-NEXT:          %[[V15:\w+]] = arith.constant 0xff800000 : f32
-// CHECK-NEXT:          scf.yield %[[V15]] : f32
-// CHECK-NEXT:        }
-// CHECK-NEXT:        compute.yield %[[V13]] : f32
-// CHECK-NEXT:      } : f32
-// CHECK-NEXT:      compute.yield %[[V0]] : f32
-// CHECK-NEXT:    } : tensor<3x4x4xf32>
-// CHECK-NEXT:    func.return %y : tensor<3x4x4xf32>
+// CHECK-LABEL: func.func @windows(%x: tensor<3x8x8xf32>) -> tensor<3x4x4x3x3xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j, %k, %l, %m) {
+// CHECK-NEXT:      %[[V1:\w+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[V2:\w+]] = arith.muli %j, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\w+]] = arith.addi %[[V2]], %l : index
+// CHECK-NEXT:      %[[V4:\w+]] = arith.constant 1 : index
+// CHECK-NEXT:      %[[V5:\w+]] = arith.subi %[[V3]], %[[V4]] : index
+// CHECK-NEXT:      %[[V6:\w+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[V7:\w+]] = arith.cmpi sge, %[[V5]], %[[V6]] : index
+// CHECK-NEXT:      %[[V8:\w+]] = arith.muli %k, %[[V1]] : index
+// CHECK-NEXT:      %[[V9:\w+]] = arith.addi %[[V8]], %m : index
+// CHECK-NEXT:      %[[V10:\w+]] = arith.subi %[[V9]], %[[V4]] : index
+// CHECK-NEXT:      %[[V11:\w+]] = arith.cmpi sge, %[[V10]], %[[V6]] : index
+// CHECK-NEXT:      %[[V12:\w+]] = arith.andi %[[V7]], %[[V11]] : i1
+// CHECK-NEXT:      %[[V13:\w+]] = scf.if %[[V12]] -> (f32) {
+// CHECK-NEXT:        %[[V14:\w+]] = compute.load %x[%i, %[[V5]], %[[V10]]] : tensor<3x8x8xf32>
+// CHECK-NEXT:        scf.yield %[[V14]] : f32
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        %[[V15:\w+]] = arith.constant 0xff800000 : f32
+// CHECK-NEXT:        scf.yield %[[V15]] : f32
+// CHECK-NEXT:      }
+// CHECK-NEXT:      compute.yield %[[V13]] : f32
+// CHECK-NEXT:    } : tensor<3x4x4x3x3xf32>
+// CHECK-NEXT:    func.return %y : tensor<3x4x4x3x3xf32>
 
 // Constants and products stay; a sum of nothing is 0.
 func.func @matmul(%x : tensor<4x8xf32>) -> (tensor<4x2xf32>, tensor<4x4xf32>) {

@@ -30,7 +30,7 @@ func.func @added(%q: tensor<2x4x32x16xf16>, %k: tensor<2x4x40x16xf16>, %v: tenso
 
 // CHECK-LABEL: func.func @hidden
 // CHECK:         %[[K:.*]] = graph.permute %k {dims = array<i64: 0, 2, 1>}
-// CHECK-NEXT:    %[[M:.*]] = graph.logical_not %m
+// CHECK-NEXT:    %[[M:.*]] = graph.bitwise_not %m
 // CHECK-NEXT:    graph.scaled_dot_product_attention %q, %[[K]], %v, %[[M]] {scale = 1.000000e+00 : f64}
 func.func @hidden(%q: tensor<4x32x16xbf16>, %k: tensor<4x16x32xbf16>, %v: tensor<4x32x16xbf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xbf16> {
   %p = graph.matmul %q, %k : (tensor<4x32x16xbf16>, tensor<4x16x32xbf16>) -> tensor<4x32x32xbf16>

@@ -137,6 +137,9 @@ CASES = [
     case(aten.logical_not.default, with_zeros(5)),
     case(aten.logical_not.default, SPECIAL),
     case(aten.clamp.default, floats(9), -1, 1),
+    case(aten.clamp.default, SPECIAL, 0, 1),
+    case(aten.clamp.default, floats(9), 1, -1),
+    case(aten.clamp.default, booleans(3), 0.5, None),
     case(aten.clamp.default, floats(9), None, 0.5),
     case(aten.clamp.default, integers(9), -2, 2),
     case(aten.clamp.default, integers(9), -1.5),
@@ -451,6 +454,9 @@ CASES = [
     case(aten.native_layer_norm.default, floats(2, 3, 4), [3, 4], floats(3, 4), floats(3, 4), 1e-5),
     case(aten.native_layer_norm.default, floats(2, 4), [4], None, None, 1e-3),
     case(aten.native_layer_norm.default, floats(2, 4), [4], None, floats(4), 1e-3),
+    case(
+        aten.native_layer_norm.default, floats(2, 4), [4], floats(4), None, 1e-3, results=(0, 1, 2)
+    ),
     case(aten.native_group_norm.default, floats(2, 6, 5), floats(6), floats(6), 2, 6, 5, 3, 1e-5),
     case(
         aten._native_batch_norm_legit_no_training.default,
@@ -471,6 +477,11 @@ CASES = [
         floats(3, low=0.5),
         0.1,
         1e-5,
+    ),
+    case(
+        aten._native_batch_norm_legit_no_training.default,
+        *(floats(2, 3, 4), floats(3), None, floats(3), floats(3, low=0.5), 0.1, 1e-5),
+        results=(0, 1, 2),
     ),
     # ---- pooling
     case(aten.max_pool2d_with_indices.default, floats(2, 3, 8, 7), [3, 2], [2, 2], [1, 0]),
@@ -519,6 +530,7 @@ GPU_CASES = [
     case(aten._scaled_dot_product_cudnn_attention.default, *QKV, MASK, False, 0.0, True),
     case(aten._fused_rms_norm.default, floats(3, 4, dtype=torch.float32), [4], ROW, 1e-3),
     case(aten._fused_rms_norm.default, floats(3, 4, dtype=torch.float32), [3, 4], None, None),
+    case(aten.native_layer_norm.default, floats(3, 4, dtype=torch.float16), [4], ROW, ROW, 1e-5),
 ]
 GPU_REFERENCES = [
     lambda q, k, v: sdpa(q, k, v, is_causal=True, scale=0.3),
@@ -526,4 +538,5 @@ GPU_REFERENCES = [
     lambda q, k, v, mask: sdpa(q, k, v, attn_mask=mask + CAUSAL),
     lambda x, weight: torch.nn.functional.rms_norm(x, [4], weight, 1e-3),
     lambda x: torch.nn.functional.rms_norm(x, [3, 4], eps=torch.finfo(torch.float32).eps),
+    lambda x, weight, bias: torch.nn.functional.layer_norm(x, [4], weight, bias),
 ]

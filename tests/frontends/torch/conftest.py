@@ -1,7 +1,6 @@
 """A reference for programs of the graph dialect: each operation by torch, with what it means."""
 
 import importlib.util
-from math import prod
 from pathlib import Path
 
 import pytest
@@ -58,7 +57,9 @@ def random(op: graph.RandomOp, seeds: torch.Tensor) -> torch.Tensor:
 
 def slice_(op: graph.SliceOp, x: torch.Tensor) -> torch.Tensor:
     bounds = zip(*(p.get_values() for p in (op.starts, op.stops, op.steps)), strict=True)
-    return x[tuple(slice(*bound) for bound in bounds)]
+    for dim, bound in enumerate(bounds):
+        x = x.index_select(dim, torch.arange(*bound) if range(*bound) else torch.arange(0))
+    return x
 
 
 def pad(op: graph.PadOp, x: torch.Tensor) -> torch.Tensor:
@@ -110,6 +111,18 @@ def attention(op: graph.ScaledDotProductAttentionOp, q, k, v, mask=None) -> torc
     return scores.softmax(-1) @ v
 
 
+def windows(op: graph.WindowsOp, x: torch.Tensor) -> torch.Tensor:
+    w, counts = op.window, op.result.type.get_shape()[-4:-2]
+    spans = [(kernel - 1) * step + 1 for kernel, step in zip(w.kernel, w.dilation, strict=True)]
+    pads: list[int] = []
+    for n in (1, 0):  # behind, as far as the last window
+        end = (counts[n] - 1) * w.stride[n] + spans[n]
+        pads += [w.padding[n], end - w.padding[n] - x.shape[n - 2]]
+    x = F.pad(x, pads, value=python_number(op.outside))
+    x = x.unfold(-2, spans[0], w.stride[0]).unfold(-2, spans[1], w.stride[1])
+    return x[..., :: w.dilation[0], :: w.dilation[1]]
+
+
 def trailing(op, x: torch.Tensor) -> tuple[int, ...]:
     return tuple(x.shape[x.dim() - op.normalized_rank.value.data :])
 
@@ -131,10 +144,6 @@ def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
     return rows.index_put((positions,), source, accumulate=bool(op.accumulate)).reshape(x.shape)
 
 
-def optional(attribute):
-    return None if attribute is None else python_number(attribute)
-
-
 F = torch.nn.functional
 SPECIAL = {
     graph.FillOp: fill,
@@ -143,12 +152,10 @@ SPECIAL = {
     graph.SiluOp: lambda op, x: F.silu(x),
     graph.GeluOp: lambda op, x: F.gelu(x, approximate=op.approximate.data),
     graph.CastOp: lambda op, x: x.to(dtype_of(op.result.type)),
-    graph.ClampOp: lambda op, x: x.clamp(optional(op.min), optional(op.max)),
     graph.ReshapeOp: lambda op, x: x.reshape(op.result.type.get_shape()),
     graph.PermuteOp: lambda op, x: x.permute(op.dims.get_values()),
     graph.ExpandOp: lambda op, x: x.expand(op.result.type.get_shape()),
     graph.SliceOp: slice_,
-    graph.FlipOp: lambda op, x: x.flip(op.dims.get_values()),
     graph.AsStridedOp: lambda op, x: x.clone().as_strided(
         op.result.type.get_shape(), op.strides.get_values(), op.offset.value.data
     ),
@@ -156,17 +163,13 @@ SPECIAL = {
     graph.PadOp: pad,
     graph.CheckedPositionsOp: checked_positions,
     graph.CheckedDivisorOp: checked_divisor,
-    graph.EmbeddingOp: lambda op, table, ids: table[ids],
-    graph.IndexSelectOp: lambda op, x, ids: x.index_select(op.axis.value.data, ids),
-    graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids),
+    graph.GatherOp: lambda op, x, ids: x.gather(op.axis.value.data, ids.long()),
     graph.ScatterOp: scatter,
     graph.SumOp: reduction(lambda x, axes, keep: x.sum(axes, keep, dtype=x.dtype)),
     graph.MeanOp: reduction(torch.mean),
     graph.ProdOp: reduction(product),
     graph.MaxOp: reduction(torch.amax),
     graph.MinOp: reduction(torch.amin),
-    graph.AnyOp: reduction(torch.any),
-    graph.AllOp: reduction(torch.all),
     graph.VarOp: variance,
     graph.MatmulOp: lambda op, a, b: a @ b,
     graph.LinearOp: lambda op, x, w, b=None: F.linear(x, w, b),
@@ -174,31 +177,9 @@ SPECIAL = {
     graph.ScaledDotProductAttentionOp: attention,
     graph.SoftmaxOp: lambda op, x: x.softmax(op.axis.value.data),
     graph.LogSoftmaxOp: lambda op, x: x.log_softmax(op.axis.value.data),
-    graph.LayerNormOp: lambda op, x, *p: (
-        F.layer_norm(x, trailing(op, x), *p, eps=op.eps.value.data)
-        if len(p) != 1
-        else F.layer_norm(x, trailing(op, x), p[0], eps=op.eps.value.data)
-    ),
-    graph.RmsNormOp: lambda op, x, *p: F.rms_norm(x, trailing(op, x), *p, eps=op.eps.value.data),
-    graph.BatchNormOp: lambda op, x, mean, var, *p: F.batch_norm(
-        x, mean, var, *p, eps=op.eps.value.data
-    ),
-    graph.MaxPool2dOp: lambda op, x: F.max_pool2d(
-        x,
-        op.window.kernel,
-        op.window.stride,
-        op.window.padding,
-        op.window.dilation,
-        ceil_mode=bool(op.ceil_mode),
-    ),
-    graph.AvgPool2dOp: lambda op, x: F.avg_pool2d(
-        x,
-        op.window.kernel,
-        op.window.stride,
-        op.window.padding,
-        bool(op.ceil_mode),
-        divisor_override=optional(op.divisor) or prod(op.window.kernel),
-    ),
+    graph.LayerNormOp: lambda op, x: F.layer_norm(x, trailing(op, x), eps=op.eps.value.data),
+    graph.RmsNormOp: lambda op, x: F.rms_norm(x, trailing(op, x), eps=op.eps.value.data),
+    graph.WindowsOp: windows,
 }
 
 

@@ -4,9 +4,10 @@ from collections import Counter
 
 import pytest
 import torch
+from xdsl.dialects.builtin import f32
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import is_float
+from hidet.dialects.graph.base import element_type, is_float
 from hidet.frontends.torch.backend import hidet_backend
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.testing.filecheck import check_text
@@ -76,9 +77,11 @@ def test_model_in_lower_precision(name, dtype, make, programs):
         actual = run(x.to(dtype) if x.is_floating_point() else x)
     assert actual.dtype is dtype
     assert_close(actual, expected, TOLERANCES[dtype])
-    types = {op.result.type for op in programs[0].module.walk() if isinstance(op, graph.GraphOp)}
-    floats = {type_.element_type for type_ in types if is_float(type_.element_type)}
-    assert floats == {ELEMENTS[dtype]}
+    for op in programs[0].module.walk():
+        if isinstance(op, graph.LinearOp | graph.MatmulOp | graph.Conv2dOp | graph.SoftmaxOp):
+            assert {element_type(x) for x in (*op.operands, op.result)} == {ELEMENTS[dtype]}
+        elif isinstance(op, graph.GraphOp) and is_float(element := element_type(op.result)):
+            assert element in (ELEMENTS[dtype], f32)  # norms are computed in f32
 
 
 def test_resnet18_operators(make, programs):
@@ -89,12 +92,16 @@ def test_resnet18_operators(make, programs):
     assert count_operators(programs[0]) == {
         "constant": 102,
         "conv2d": 20,
-        "batch_norm": 20,
+        "fill": 20,
+        "rsqrt": 20,
+        "mul": 60,
+        "sub": 20,
         "relu": 17,
-        "add": 8,
-        "max_pool2d": 1,
+        "add": 48,
+        "windows": 1,
+        "max": 1,
         "mean": 1,
-        "reshape": 1,
+        "reshape": 41,
         "linear": 1,
     }
 
@@ -140,12 +147,14 @@ def test_lenet_text(make, programs):
         // CHECK-NEXT:   %p1 = graph.constant "p1" : tensor<6xf32>
         // CHECK-NEXT:   %convolution = graph.conv2d %x0, %p0, %p1 {padding = array<i64: 2, 2>}
         // CHECK-NEXT:   %relu = graph.relu %convolution : tensor<3x6x28x28xf32>
-        // CHECK-NEXT:   %{{.*}} = graph.max_pool2d %relu {{.*}} -> tensor<3x6x14x14xf32>
+        // CHECK-NEXT:   %[[WINDOWS:.*]] = graph.windows %relu {{.*}} -> tensor<3x6x14x14x2x2xf32>
+        // CHECK-NEXT:   %{{.*}} = graph.max %[[WINDOWS]] {{.*}} -> tensor<3x6x14x14xf32>
         // CHECK-NEXT:   %p2 = graph.constant "p2" : tensor<16x6x5x5xf32>
         // CHECK-NEXT:   %p3 = graph.constant "p3" : tensor<16xf32>
         // CHECK-NEXT:   %convolution1 = graph.conv2d {{.*}} -> tensor<3x16x10x10xf32>
         // CHECK-NEXT:   %relu1 = graph.relu %convolution1
-        // CHECK-NEXT:   %{{.*}} = graph.max_pool2d %relu1 {{.*}} -> tensor<3x16x5x5xf32>
+        // CHECK-NEXT:   %[[WINDOWS:.*]] = graph.windows %relu1 {{.*}} -> tensor<3x16x5x5x2x2xf32>
+        // CHECK-NEXT:   %{{.*}} = graph.max %[[WINDOWS]] {{.*}} -> tensor<3x16x5x5xf32>
         // CHECK-NEXT:   %view = graph.reshape {{.*}} -> tensor<3x400xf32>
         // CHECK-NEXT:   %p4 = graph.constant "p4" : tensor<120x400xf32>
         // CHECK-NEXT:   %p5 = graph.constant "p5" : tensor<120xf32>
@@ -166,8 +175,10 @@ def test_attention_text(make, programs):
     check_text(
         str(programs[0].module),
         """
-        // CHECK:      %layer_norm = graph.layer_norm %x0, %p0, %p1
-        // CHECK:      %addmm = graph.linear %layer_norm, {{.*}} -> tensor<1x16x2304xf32>
+        // CHECK:      %layer_norm = graph.layer_norm %x0
+        // CHECK:      %layer_norm_1 = graph.mul %layer_norm, %p0
+        // CHECK:      %layer_norm_2 = graph.add %layer_norm_1, %p1
+        // CHECK:      %addmm = graph.linear %layer_norm_2, {{.*}} -> tensor<1x16x2304xf32>
         // CHECK-COUNT-3: graph.slice %addmm
         // CHECK:      %bmm = graph.matmul {{.*}} -> tensor<1x12x16x16xf32>
         // CHECK-NEXT: %[[SCALE:.*]] = graph.fill 8.000000e+00 : f32 : tensor<f32>

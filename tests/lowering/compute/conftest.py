@@ -66,7 +66,10 @@ class ProgramMaker:
                 return self.emit(graph.PadOp(x, low, high, 0.5))
             case "flip":
                 dims = self.draw(st.lists(st.sampled_from(range(rank)), unique=True))
-                return self.emit(graph.FlipOp(x, dims))
+                steps = [-1 if dim in dims else 1 for dim in range(rank)]
+                starts = [0 if step > 0 else n - 1 for n, step in zip(shape, steps, strict=True)]
+                stops = [n if step > 0 else -1 for n, step in zip(shape, steps, strict=True)]
+                return self.emit(graph.SliceOp(x, starts, stops, steps))
             case _:
                 return self.emit(graph.ExpandOp(x, [self.draw(st.integers(1, 3)), *shape]))
 

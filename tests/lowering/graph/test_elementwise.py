@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from hidet.dialects import graph
 from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp, FloatBinaryOp, ShiftOp
-from hidet.dialects.graph.unary import PredicateOp, UnaryOp
+from hidet.dialects.graph.unary import UnaryOp
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.testing.numeric import assert_close
 
@@ -47,7 +47,7 @@ def operations(*bases, but=()):
     return [op for op in graph.Graph.operations if issubclass(op, bases) and op not in but]
 
 
-UNARY = operations(UnaryOp, PredicateOp)
+UNARY = operations(UnaryOp)
 
 
 @pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
@@ -63,23 +63,13 @@ def test_gelu_by_tanh(check_op):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
-@pytest.mark.parametrize(
-    "op", [graph.AbsOp, graph.NegOp, graph.SignOp, graph.BitwiseNotOp, graph.LogicalNotOp]
-)
+@pytest.mark.parametrize("op", [graph.AbsOp, graph.NegOp, graph.SignOp, graph.BitwiseNotOp])
 def test_unary_of_integers(check_op, op, dtype):
     check_op(op, reference_of(op), integers(20, dtype=dtype))
 
 
-@pytest.mark.parametrize("op", [graph.BitwiseNotOp, graph.LogicalNotOp])
-def test_unary_of_booleans(check_op, op):
-    check_op(op, torch.logical_not, torch.tensor([True, False]))
-
-
-@pytest.mark.parametrize(("low", "high"), [(-1, 2), (None, 1), (0, None), (1, -1)])
-def test_clamp(check_op, low, high):
-    op, reference = (partial(f, min=low, max=high) for f in (graph.ClampOp, torch.clamp))
-    check_op(op, reference, SPECIAL)
-    check_op(op, reference, integers(10))
+def test_complement_of_booleans(check_op):
+    check_op(graph.BitwiseNotOp, torch.logical_not, torch.tensor([True, False]))
 
 
 @pytest.mark.parametrize("target", DTYPES, ids=str)

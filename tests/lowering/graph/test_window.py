@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional
 
 from hidet.dialects import graph
+from hidet.dialects.graph.window import Window
 from hidet.testing.numeric import assert_close
 
 
@@ -54,51 +55,40 @@ def test_convolution_of_halves_is_accumulated_in_f32(run_graph):
 
 
 POOLS = [
-    ((2, 3, 8, 7), {"kernel": 3, "stride": 2, "padding": 1}),
-    ((2, 3, 8, 7), {"kernel": (2, 3), "stride": (1, 2)}),
-    ((1, 2, 7, 8), {"kernel": 3, "stride": 2, "padding": 1, "ceil_mode": True}),
-    ((2, 5, 5), {"kernel": 2, "stride": 3, "padding": 1, "ceil_mode": True}),
-    ((1, 1, 6, 6), {"kernel": 2}),
+    ((2, 3, 8, 7), {"kernel_size": (3, 3), "stride": (2, 2), "padding": (1, 1)}),
+    ((2, 3, 8, 7), {"kernel_size": (2, 3), "stride": (1, 2)}),
+    ((1, 2, 7, 8), {"kernel_size": (3, 3), "stride": (2, 2), "padding": (1, 1), "ceil_mode": True}),
+    ((2, 5, 5), {"kernel_size": (2, 2), "stride": (3, 3), "padding": (1, 1), "ceil_mode": True}),
+    ((1, 1, 6, 6), {"kernel_size": (2, 2), "stride": (2, 2)}),
+    (
+        (1, 2, 9, 9),
+        {"kernel_size": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (2, 2)},
+    ),
 ]
 
 
-def torch_options(options):
-    """The options of a pool as torch names them."""
-    return {{"kernel": "kernel_size"}.get(name, name): value for name, value in options.items()}
+def reduced_windows(op, outside, *, kernel_size, padding=(0, 0), **options):
+    """Return what builds a reduction of windows with the options of a pool of torch."""
+
+    def build(program, x):
+        window = Window(kernel_size, padding=padding, **options)
+        return op(program.emit(graph.WindowsOp(x, outside, window)), (-2, -1))
+
+    return build
 
 
 @pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
-def test_max_pool2d(check_op, shape, options):
+def test_windows(run_graph, shape, options):
+    """Pools are reductions of windows; NaN is the largest number."""
     x = random(*shape)
-    op, reference = (
-        partial(graph.MaxPool2dOp, **options),
-        partial(functional.max_pool2d, **torch_options(options)),
-    )
-    check_op(op, reference, x)
+    build = reduced_windows(graph.MaxOp, -torch.inf, **options)
+    assert_close(run_graph(build, x), functional.max_pool2d(x, **options), 1e-12)
+    if "dilation" not in options:
+        sums = functional.avg_pool2d(x, **options, divisor_override=1)
+        assert_close(run_graph(reduced_windows(graph.SumOp, 0, **options), x), sums, 1e-12)
     x.flatten()[3] = torch.nan
     x.flatten()[-1] = -torch.inf
-    check_op(op, reference, x)
-
-
-def test_dilated_max_pool2d(check_op):
-    options = {"kernel": 3, "stride": 2, "padding": 1, "dilation": 2}
-    check_op(
-        partial(graph.MaxPool2dOp, **options),
-        partial(functional.max_pool2d, **torch_options(options)),
-        random(1, 2, 9, 9),
-    )
-
-
-@pytest.mark.parametrize("divisor", [None, 5])
-@pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
-def test_avg_pool2d(check_op, shape, options, divisor):
-    op = partial(graph.AvgPool2dOp, **options, divisor=divisor)
-    kernel = options["kernel"]
-    size = kernel * kernel if isinstance(kernel, int) else kernel[0] * kernel[1]
-    reference = partial(
-        functional.avg_pool2d, **torch_options(options), divisor_override=divisor or size
-    )
-    check_op(op, reference, random(*shape))
+    assert_close(run_graph(build, x), functional.max_pool2d(x, **options), 1e-12)
 
 
 # ----------------------------------------------------------------------------- products

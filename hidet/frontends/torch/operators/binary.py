@@ -14,7 +14,14 @@ from xdsl.ir import SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, is_float
 from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
-from hidet.frontends.torch.operators.emitter import Emitter, Operand, Overload, Table, overloads_of
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Operand,
+    Overload,
+    Table,
+    overloads_of,
+    unsupported,
+)
 
 aten = torch.ops.aten
 
@@ -70,14 +77,15 @@ def where(g: Emitter, condition: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAV
 
 
 def clamp(
-    g: Emitter, x: SSAValue, low: SSAValue | None = None, high: SSAValue | None = None
+    g: Emitter, x: SSAValue, low: Operand | None = None, high: Operand | None = None
 ) -> SSAValue:
-    """Clamping between two tensors."""
+    """Clamping between two numbers or tensors."""
+    if g.element == i1:
+        raise unsupported("booleans are not clamped")
     result = g.cast(x, g.element)
-    if low is not None:
-        result = g.emit(graph.MaximumOp(result, g.cast(low, g.element)))
-    if high is not None:
-        result = g.emit(graph.MinimumOp(result, g.cast(high, g.element)))
+    for op, bound in ((graph.MaximumOp, low), (graph.MinimumOp, high)):
+        if bound is not None:
+            result = g.emit(op(result, g.operand(bound, g.element)))
     return result
 
 

@@ -152,13 +152,9 @@ class Emitter:
         """The fake tensor of the result, the first of several."""
         return first_tensor(self.node)
 
-    def statistics_element(self) -> Attribute | None:
-        """Return the element type of the second result; None if only the first one is used.
-
-        Norms also return the statistics for their gradient.
-        """
-        if all(user.args[1] == 0 for user in self.node.users):
-            return None
+    @property
+    def statistics_element(self) -> Attribute:
+        """The element type of the second result: of the statistics that norms return."""
         return element_of(cast("Sequence[torch.Tensor]", self.node.meta["val"])[1].dtype)
 
     @property
@@ -217,7 +213,7 @@ class Emitter:
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ExpandOp(x, shape))
 
     def slice(self, x: SSAValue, axis: int, start: int, stop: int, step: int = 1) -> SSAValue:
-        """Slice along an axis, with nonnegative bounds, unless the slice is everything."""
+        """Slice along an axis, with bounds of a range, unless the slice is everything."""
         sizes = shape_of(x)
         if (start, stop, step) == (0, sizes[axis], 1):
             return x

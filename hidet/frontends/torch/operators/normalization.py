@@ -35,11 +35,11 @@ def layer_norm(
     weight: SSAValue | None,
     bias: SSAValue | None,
     eps: float,
-) -> tuple[SSAValue | None, ...]:
-    """Layer norm, with mean and inverse deviation of each row if used."""
-    weight = _weight_for_bias(g, weight, bias)
+) -> tuple[SSAValue, ...]:
+    """Layer norm, with mean and inverse deviation of each row."""
     rank = len(normalized_shape)
-    result = g.emit(graph.LayerNormOp(x, weight, bias, normalized_rank=rank, eps=eps))
+    normalized = g.emit(graph.LayerNormOp(_widened(g, x), rank, eps))
+    result = _scaled(g, normalized, weight, bias)
     return result, *_mean_and_scale(g, x, _trailing(x, rank), eps, keepdims=True)
 
 
@@ -49,15 +49,13 @@ def rms_norm(
     normalized_shape: Sequence[int],
     weight: SSAValue | None,
     eps: float | None,
-) -> tuple[SSAValue | None, ...]:
-    """RMS norm, with the scale of each row if used."""
+) -> tuple[SSAValue, ...]:
+    """RMS norm, with the scale of each row."""
     epsilon = torch.finfo(g.meta.dtype).eps if eps is None else eps
     rank = len(normalized_shape)
-    result = g.emit(graph.RmsNormOp(x, weight, normalized_rank=rank, eps=epsilon))
-    element = g.statistics_element()
-    if element is None:
-        return result, None
-    wide = g.cast(x, element)
+    normalized = g.emit(graph.RmsNormOp(_widened(g, x), rank, epsilon))
+    result = _scaled(g, normalized, weight, None)
+    wide = g.cast(x, g.statistics_element)
     squares = g.emit(graph.MeanOp(g.emit(graph.MulOp(wide, wide)), _trailing(x, rank), True))
     return result, _inverse_root(g, squares, epsilon)
 
@@ -72,16 +70,11 @@ def group_norm(
     pixels: int,
     groups: int,
     eps: float,
-) -> tuple[SSAValue | None, ...]:
-    """A layer norm of groups, scaled per channel, with mean and inverse deviation if used."""
-    wide, column = computation_type(g.element), [channels, *[1] * (len(g.shape) - 2)]
-    rows = g.reshape(g.cast(x, wide), [samples, groups, channels // groups * pixels])
-    result = g.reshape(g.emit(graph.LayerNormOp(rows, eps=eps)), g.shape)
-    if weight is not None:
-        result = g.emit(graph.MulOp(result, g.reshape(g.cast(weight, wide), column)))
-    if bias is not None:
-        result = g.emit(graph.AddOp(result, g.reshape(g.cast(bias, wide), column)))
-    result = g.cast(result, g.element)
+) -> tuple[SSAValue, ...]:
+    """A layer norm of groups, scaled per channel, with mean and inverse deviation."""
+    rows = g.reshape(_widened(g, x), [samples, groups, channels // groups * pixels])
+    normalized = g.reshape(g.emit(graph.LayerNormOp(rows, eps=eps)), g.shape)
+    result = _scaled(g, normalized, weight, bias, _column(x))
     return result, *_mean_and_scale(g, rows, [2], eps, keepdims=False)
 
 
@@ -94,30 +87,63 @@ def batch_norm(
     variance: SSAValue,
     momentum: float,
     eps: float,
-) -> tuple[SSAValue | None, ...]:
-    """Batch norm in inference, with mean and inverse deviation if used.
+) -> tuple[SSAValue, ...]:
+    """Batch norm in inference, with mean and inverse deviation.
 
-    They are empty on the CPU, as in eager torch.
+    Scale and shift depend on parameters alone. On the CPU the statistics are empty, as in eager
+    torch.
     """
-    weight = _weight_for_bias(g, weight, bias)
-    result = g.emit(graph.BatchNormOp(x, weight, bias, mean, variance, eps=eps))
-    element = g.statistics_element()
-    if element is None:
-        return result, None, None
+    wide = computation_type(g.element)
+    scale = inverse = _inverse_root(g, g.cast(variance, wide), eps)
+    if weight is not None:
+        scale = g.emit(graph.MulOp(g.cast(weight, wide), inverse))
+    product = g.emit(graph.MulOp(g.cast(mean, wide), scale))
+    if bias is None:
+        shift = g.emit(graph.NegOp(product))
+    else:
+        shift = g.emit(graph.SubOp(g.cast(bias, wide), product))
+    result = _scaled(g, g.cast(x, wide), scale, shift, _column(x))
+    element = g.statistics_element
     if g.meta.device.type == "cpu":
         empty = g.emit(graph.FillOp(0, TensorType(element, [0])))
         return result, empty, empty
-    return result, g.cast(mean, element), _inverse_root(g, g.cast(variance, element), eps)
+    return result, g.cast(mean, element), g.cast(inverse, element)
+
+
+def _widened(g: Emitter, x: SSAValue) -> SSAValue:
+    """Return a tensor in its computation type."""
+    return g.cast(x, computation_type(element_type(x)))
+
+
+def _column(x: SSAValue) -> list[int]:
+    """Return the shape of parameters of the channels of x [N, C, ...] that broadcasts with it."""
+    return [shape_of(x)[1], *[1] * (len(shape_of(x)) - 2)]
+
+
+def _scaled(
+    g: Emitter,
+    x: SSAValue,
+    scale: SSAValue | None,
+    shift: SSAValue | None,
+    shape: Sequence[int] | None = None,
+) -> SSAValue:
+    """Return x scaled and shifted, in the type of the result.
+
+    `shape` is that of the parameters, by default their own.
+    """
+    for op, parameter in ((graph.MulOp, scale), (graph.AddOp, shift)):
+        if parameter is not None:
+            parameter = g.cast(parameter, element_type(x))
+            parameter = parameter if shape is None else g.reshape(parameter, shape)
+            x = g.emit(op(x, parameter))
+    return g.cast(x, g.element)
 
 
 def _mean_and_scale(
     g: Emitter, x: SSAValue, axes: Sequence[int], eps: float, *, keepdims: bool
-) -> tuple[SSAValue | None, SSAValue | None]:
-    """Return the mean and 1 / sqrt(variance + eps) along axes, if the node's users read them."""
-    element = g.statistics_element()
-    if element is None:
-        return None, None
-    wide = g.cast(x, element)
+) -> tuple[SSAValue, SSAValue]:
+    """Return the mean and 1 / sqrt(variance + eps) along axes."""
+    wide = g.cast(x, g.statistics_element)
     variance = g.emit(graph.VarOp(wide, axes, keepdims, correction=0))
     return g.emit(graph.MeanOp(wide, axes, keepdims)), _inverse_root(g, variance, eps)
 
@@ -130,13 +156,6 @@ def _inverse_root(g: Emitter, x: SSAValue, eps: float) -> SSAValue:
 def _trailing(x: SSAValue, rank: int) -> list[int]:
     """Return the last axes of a tensor."""
     return list(range(len(shape_of(x)) - rank, len(shape_of(x))))
-
-
-def _weight_for_bias(g: Emitter, weight: SSAValue | None, bias: SSAValue | None) -> SSAValue | None:
-    """Return the weight, or ones if there is only a bias."""
-    if weight is not None or bias is None:
-        return weight
-    return g.emit(graph.FillOp(1, TensorType(element_type(bias), shape_of(bias))))
 
 
 NORMALIZATION: Table = {

@@ -35,14 +35,23 @@ def embedding(
     sparse: bool = False,
 ) -> SSAValue:
     """An embedding; the other arguments only affect gradients."""
-    return g.emit(graph.EmbeddingOp(table, g.positions(ids, shape_of(table)[0])))
+    ids = g.positions(g.reshape(ids, [prod(shape_of(ids))]), shape_of(table)[0])
+    return g.reshape(_slices(g, table, 0, ids), g.shape)
 
 
 def index_select(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
     """Slices along a dimension; a scalar has one index."""
     if not shape_of(x):
         return g.reshape(index_select(g, g.reshape(x, [1]), 0, g.reshape(ids, [1])), [])
-    return g.emit(graph.IndexSelectOp(x, _checked(g, x, dim, ids), dim))
+    return _slices(g, x, normalized_axis(dim, len(shape_of(x))), _checked(g, x, dim, ids))
+
+
+def _slices(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
+    """Return slices along a dimension at positions [M]."""
+    (count,), sizes = shape_of(ids), shape_of(x)
+    along = [count if axis == dim else 1 for axis in range(len(sizes))]
+    wanted = [*sizes[:dim], count, *sizes[dim + 1 :]]
+    return g.emit(graph.GatherOp(x, g.expand(g.reshape(ids, along), wanted), dim))
 
 
 def gather(
@@ -75,7 +84,7 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
 
     flat = g.permute(x, [*axes, *others])
     flat = g.reshape(flat, [prod(sizes[axis] for axis in axes), *(sizes[a] for a in others)])
-    result = g.emit(graph.IndexSelectOp(flat, g.reshape(positions, [prod(wanted)]), 0))
+    result = _slices(g, flat, 0, g.reshape(positions, [prod(wanted)]))
     result = g.reshape(result, [*wanted, *(sizes[axis] for axis in others)])
 
     adjacent = axes[-1] - axes[0] == len(axes) - 1

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import element_type, shape_of
-from hidet.dialects.graph.reduction import ReductionOp, TruthReductionOp
+from hidet.dialects.graph.base import shape_of
+from hidet.dialects.graph.reduction import ReductionOp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Overload,
@@ -21,11 +21,6 @@ from hidet.frontends.torch.operators.emitter import (
 
 aten = torch.ops.aten
 
-_OF_TRUTHS: dict[type[ReductionOp], type[ReductionOp]] = {
-    graph.MaxOp: graph.AnyOp,
-    graph.MinOp: graph.AllOp,
-}
-
 
 def reduce(
     op: type[ReductionOp],
@@ -34,20 +29,25 @@ def reduce(
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> SSAValue:
-    """A reduction in the type of the result; no dimensions are all of them.
+    """A reduction in the type of the result; no dimensions are all of them."""
+    return g.emit(op(g.cast(x, g.element), _axes(x, dim), keepdim))
 
-    Boolean reductions convert nonzero elements to true.
-    """
-    op = _of_elements(op, x)
-    x = x if issubclass(op, TruthReductionOp) else g.cast(x, g.element)
-    return g.emit(op(x, _axes(x, dim), keepdim))
+
+def truth(
+    op: type[ReductionOp],
+    g: Emitter,
+    x: SSAValue,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+) -> SSAValue:
+    """A reduction of whether elements are not 0."""
+    return g.emit(op(g.cast(x, i1), _axes(x, dim), keepdim))
 
 
 def extremum(
     op: type[ReductionOp], g: Emitter, x: SSAValue, dim: int, keepdim: bool = False
 ) -> tuple[SSAValue, SSAValue]:
     """The largest or smallest elements, and their indices."""
-    op = _of_elements(op, x)
     return g.emit(op(x, _axes(x, dim), keepdim)), position(op, g, x, dim, keepdim)
 
 
@@ -64,7 +64,7 @@ def position(
     dim %= len(sizes)
     found = g.emit(graph.EqOp(x, g.emit(op(x, (dim,), keepdims=True))))
     if holds_floats(x):
-        found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.IsnanOp(x))))
+        found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.NeOp(x, x))))
     along = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
     positions = g.emit(graph.IotaOp(TensorType(i64, along), dim=dim))
     candidates = g.emit(graph.WhereOp(found, positions, g.scalar(sizes[dim], i64)))
@@ -99,11 +99,6 @@ def variance_and_mean(
     return variance(g, x, dim, correction=correction, keepdim=keepdim), mean
 
 
-def _of_elements(op: type[ReductionOp], x: SSAValue) -> type[ReductionOp]:
-    """Return the equivalent boolean reduction, if the operand is boolean and there is one."""
-    return _OF_TRUTHS.get(op, op) if element_type(x) == i1 else op
-
-
 def _axes(x: SSAValue, dim: int | Sequence[int] | None) -> Sequence[int] | None:
     """Return the dimensions to reduce, None for all; a scalar has none."""
     if not shape_of(x):
@@ -119,12 +114,15 @@ REDUCTIONS: dict[type[ReductionOp], tuple[Overload, ...]] = {
     graph.ProdOp: (aten.prod.default, aten.prod.dim_int),
     graph.MaxOp: (aten.amax.default, aten.max.default),
     graph.MinOp: (aten.amin.default, aten.min.default),
-    graph.AnyOp: (aten.any.default, aten.any.dim, aten.any.dims),
-    graph.AllOp: (aten.all.default, aten.all.dim, aten.all.dims),
+}
+TRUTHS: dict[type[ReductionOp], tuple[Overload, ...]] = {
+    graph.MaxOp: (aten.any.default, aten.any.dim, aten.any.dims),
+    graph.MinOp: (aten.all.default, aten.all.dim, aten.all.dims),
 }
 
 REDUCTION: Table = {
     **{target: partial(reduce, op) for op, group in REDUCTIONS.items() for target in group},
+    **{target: partial(truth, op) for op, group in TRUTHS.items() for target in group},
     aten.max.dim: partial(extremum, graph.MaxOp),
     aten.min.dim: partial(extremum, graph.MinOp),
     aten.argmax.default: partial(position, graph.MaxOp),

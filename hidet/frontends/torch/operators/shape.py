@@ -128,7 +128,9 @@ def pad(g: Emitter, x: SSAValue, pads: Sequence[int], value: Number = 0) -> SSAV
 
 def flip(g: Emitter, x: SSAValue, dims: Sequence[int]) -> SSAValue:
     """The elements in reverse order along some dimensions."""
-    return g.emit(graph.FlipOp(x, dims)) if dims else x
+    for dim in dims:
+        x = g.slice(x, dim, shape_of(x)[dim] - 1, -1, -1)
+    return x
 
 
 def repeat(g: Emitter, x: SSAValue, repeats: Sequence[int]) -> SSAValue:

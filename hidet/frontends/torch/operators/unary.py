@@ -13,15 +13,15 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import Number, element_type
-from hidet.dialects.graph.unary import PredicateOp, UnaryOp
+from hidet.dialects.graph.base import element_type
+from hidet.dialects.graph.unary import UnaryOp
+from hidet.frontends.torch.operators.binary import clamp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Overload,
     Table,
     holds_floats,
     overloads_of,
-    unsupported,
 )
 
 aten = torch.ops.aten
@@ -32,9 +32,14 @@ def function(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
     return g.emit(op(g.cast(x, g.element)))
 
 
-def plain(op: type[graph.BitwiseNotOp | PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
-    """A function of each element in its own type."""
-    return g.emit(op(x))
+def bitwise_not(g: Emitter, x: SSAValue) -> SSAValue:
+    """The bitwise complement."""
+    return g.emit(graph.BitwiseNotOp(x))
+
+
+def logical_not(g: Emitter, x: SSAValue) -> SSAValue:
+    """Whether each element is 0."""
+    return g.emit(graph.BitwiseNotOp(g.cast(x, i1)))
 
 
 def rounding(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
@@ -42,9 +47,16 @@ def rounding(op: type[UnaryOp], g: Emitter, x: SSAValue) -> SSAValue:
     return g.emit(op(x)) if holds_floats(x) else x
 
 
-def predicate(op: type[PredicateOp], g: Emitter, x: SSAValue) -> SSAValue:
-    """A predicate of floating-point numbers, which is false for integers."""
-    return g.emit(op(x)) if holds_floats(x) else g.fill(False)
+def is_nan(g: Emitter, x: SSAValue) -> SSAValue:
+    """Whether each element is NaN: different from itself."""
+    return g.emit(graph.NeOp(x, x)) if holds_floats(x) else g.fill(False)
+
+
+def is_inf(g: Emitter, x: SSAValue) -> SSAValue:
+    """Whether each element is infinite."""
+    if not holds_floats(x):
+        return g.fill(False)
+    return g.emit(graph.EqOp(g.emit(graph.AbsOp(x)), g.scalar(inf, element_type(x))))
 
 
 def sign(g: Emitter, x: SSAValue) -> SSAValue:
@@ -76,15 +88,6 @@ def _is_for_one_dnn(x: torch.Tensor) -> bool:
     )
 
 
-def clamp(
-    g: Emitter, x: SSAValue, low: Number | None = None, high: Number | None = None
-) -> SSAValue:
-    """Clamping between two scalars."""
-    if element_type(x) == i1:
-        raise unsupported("booleans are not clamped")
-    return g.emit(graph.ClampOp(g.cast(x, g.element), low, high))
-
-
 def cast(g: Emitter, x: SSAValue, dtype: torch.dtype | None = None) -> SSAValue:
     """The elements in the type of the result."""
     return g.cast(x, g.element)
@@ -110,12 +113,12 @@ UNARY: Table = {
         for target in overloads_of(op.name, 1)
     },
     **{target: partial(rounding, op) for target, op in ROUNDINGS.items()},
-    aten.isinf.default: partial(predicate, graph.IsinfOp),
-    aten.isnan.default: partial(predicate, graph.IsnanOp),
+    aten.isinf.default: is_inf,
+    aten.isnan.default: is_nan,
     aten.sign.default: sign,
     aten.gelu.default: gelu,
-    aten.bitwise_not.default: partial(plain, graph.BitwiseNotOp),
-    aten.logical_not.default: partial(plain, graph.LogicalNotOp),
+    aten.bitwise_not.default: bitwise_not,
+    aten.logical_not.default: logical_not,
     aten.clamp.default: clamp,
     aten._to_copy.default: cast,
     torch.ops.prims.convert_element_type.default: cast,

@@ -17,25 +17,33 @@ from hidet.lowering.single_walk import Rule
 
 
 def checked_positions(
-    b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue, *, on_cpu: bool = False
+    checks: bool, on_cpu: bool, b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue
 ) -> SSAValue:
-    """x, checked to be in bounds and normalized; on the CPU ahead of the kernel, if it can be."""
+    """x, normalized and checked to be in bounds; on the CPU ahead of the kernel, if it can be."""
+    size, from_end = op.size.value.data, op.from_end is not None
+    if not checks:
+        if not from_end:
+            return x
+        moved = b.apply(arith.AddiOp, x, b.constant(size, x.type))
+        return select(b, IS_LESS(b, op, x, b.constant(0, x.type)), moved, x)
     index = b.insert(arith.IndexCastOp(x, IndexType())).result
+    can_be_ahead = not from_end and is_argument(op.x) and element_type(op.x) in (i32, i64)
     checked = CheckedIndexOp(
         index,
-        op.size.value.data,
+        size,
         named(op, op.operator),
-        from_end=op.from_end is not None,
-        ahead=on_cpu
-        and op.from_end is None
-        and is_argument(op.x)
-        and element_type(op.x) in (i32, i64),
+        from_end=from_end,
+        ahead=on_cpu and can_be_ahead,
     )
     return b.insert(arith.IndexCastOp(b.insert(checked).result, x.type)).result
 
 
-def checked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
+def checked_divisor(
+    checks: bool, on_cpu: bool, b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue
+) -> SSAValue:
     """x, checked to be non-zero."""
+    if not checks:
+        return x
     return b.insert(CheckedDivisorOp(x, named(op, op.operator))).result
 
 
@@ -45,29 +53,13 @@ def named(op: graph.GraphOp, operator: StringAttr) -> str:
     return operator.data if line is None else f"{operator.data} ({line})"
 
 
-def position_from_front(b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue) -> SSAValue:
-    """x, normalized without a check."""
-    if op.from_end is None:
-        return x
-    moved = b.apply(arith.AddiOp, x, b.constant(op.size.value.data, x.type))
-    return select(b, IS_LESS(b, op, x, b.constant(0, x.type)), moved, x)
-
-
-def unchecked_divisor(b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue) -> SSAValue:
-    """X, without a check."""
-    return x
-
-
-RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.CheckedDivisorOp: partial(elementwise, checked_divisor),
-    graph.CheckedPositionsOp: partial(elementwise, checked_positions),
-}
-
-CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.CheckedPositionsOp: partial(elementwise, partial(checked_positions, on_cpu=True)),
-}
-
-UNCHECKED_RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.CheckedDivisorOp: partial(elementwise, unchecked_divisor),
-    graph.CheckedPositionsOp: partial(elementwise, position_from_front),
-}
+def rules(*, checks: bool, on_cpu: bool) -> dict[type[Operation], Rule[GridBuilder]]:
+    """Return the rules, with or without checks, for a target."""
+    scalar_rules = {
+        graph.CheckedDivisorOp: checked_divisor,
+        graph.CheckedPositionsOp: checked_positions,
+    }
+    return {
+        kind: partial(elementwise, partial(rule, checks, on_cpu))
+        for kind, rule in scalar_rules.items()
+    }

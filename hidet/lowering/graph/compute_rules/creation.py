@@ -1,6 +1,6 @@
-"""Rules of fills, ranges, literals and random numbers."""
+"""Rules of fills, ranges and random numbers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import pi, prod
 
@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.arithmetic import FunctionOp
-from hidet.dialects.graph.base import Number, computation_type, is_float, python_number
+from hidet.dialects.graph.base import computation_type, is_float, python_number
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert, to_float
 from hidet.lowering.single_walk import Rule
 from hidet.rewriting.builder import Index
@@ -138,30 +138,8 @@ def iota(b: GridBuilder, op: graph.IotaOp) -> SSAValue:
     return b.result_of(op, scalar_at)
 
 
-def literal(b: GridBuilder, op: graph.LiteralOp) -> SSAValue:
-    """A binary tree of selections by the linear index."""
-    shape, element = op.result_type.get_shape(), op.result_type.element_type
-    values: Sequence[Number] = [python_number(value) for value in op.data.iter_attrs()]
-    if len(set(values)) == 1:
-        return b.fill(op, values[0])
-
-    def pick(number: SSAValue, low: int, high: int) -> SSAValue:
-        if high - low == 1:
-            return b.constant(values[low], element)
-        middle = (low + high) // 2
-        before = b.less(number, middle)
-        left, right = pick(number, low, middle), pick(number, middle, high)
-        return b.insert(arith.SelectOp(before, left, right)).result
-
-    def scalar_at(indices: Indices) -> SSAValue:
-        return pick(b.index(b.join(indices, shape)), 0, len(values))
-
-    return b.result_of(op, scalar_at)
-
-
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.FillOp: fill,
     graph.IotaOp: iota,
-    graph.LiteralOp: literal,
     graph.RandomOp: random,
 }

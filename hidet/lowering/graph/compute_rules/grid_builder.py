@@ -1,4 +1,4 @@
-"""The builder of grids, conversions of scalars, and accesses of sliding windows."""
+"""The builder of grids, conversions of scalars, and elements of sliding windows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -248,45 +248,25 @@ def to_integer(b: GridBuilder, x: SSAValue, element: Attribute) -> SSAValue:
     return b.insert(op(x, element)).result
 
 
-@dataclass(frozen=True)
-class WindowAccess:
-    """A window over the last dimensions of a tensor."""
-
-    x: SSAValue
-    sizes: tuple[int, ...]
-    window: Window
-    positions: tuple[int, ...]
-
-    def element(
-        self,
-        b: GridBuilder,
-        leading: Sequence[Index],
-        position: Sequence[Index],
-        offset: Sequence[Index],
-        outside: Callable[[], SSAValue],
-    ) -> SSAValue:
-        """Load an element of a window, or build the scalar outside of the image.
-
-        The element is at `offset` in the window at `position`.
-        """
-        place: list[SSAValue] = []
-        inside: list[SSAValue] = []
-        for axis, (at, inner) in enumerate(zip(position, offset, strict=True)):
-            index = self._place(b, axis, at, inner)
-            index.name_hint = "yx"[axis - len(self.sizes)]
-            place.append(index)
-            inside += b.in_range(index, 0, self.sizes[axis], self.bounds(axis))
-        return b.choose_if_all(inside, lambda: b.element(self.x, [*leading, *place]), outside)
-
-    def bounds(self, axis: int) -> tuple[int, int]:
-        """Return the range of the unchecked index of window elements, inclusive."""
-        w = self.window
-        first = -w.padding[axis]
-        last = (self.positions[axis] - 1) * w.stride[axis]
-        return first, first + last + (w.kernel[axis] - 1) * w.dilation[axis]
-
-    def _place(self, b: GridBuilder, axis: int, position: Index, offset: Index) -> SSAValue:
-        w = self.window
-        begin = b.mul(position, w.stride[axis])
-        shifted = b.add(begin, b.mul(offset, w.dilation[axis]))
-        return b.index(b.subtract(shifted, w.padding[axis]))
+def window_element(
+    b: GridBuilder,
+    x: SSAValue,
+    window: Window,
+    leading: Indices,
+    position: Indices,
+    offset: Indices,
+    outside: Callable[[], SSAValue],
+) -> SSAValue:
+    """Load the element of images at an offset in a window, or build the scalar outside of them."""
+    place: list[SSAValue] = []
+    inside: list[SSAValue] = []
+    sizes = shape_of(x)[-2:]
+    counts = window.count("a window", sizes)
+    for n, (index, inner) in enumerate(zip(position, offset, strict=True)):
+        stride, dilation, padding = window.stride[n], window.dilation[n], window.padding[n]
+        shifted = b.add(b.mul(index, stride), b.mul(inner, dilation))
+        place.append(b.index(b.subtract(shifted, padding)))
+        place[n].name_hint = "yx"[n]
+        last = (counts[n] - 1) * stride + (window.kernel[n] - 1) * dilation - padding
+        inside += b.in_range(place[n], 0, sizes[n], (-padding, last))
+    return b.choose_if_all(inside, lambda: b.element(x, [*leading, *place]), outside)

@@ -6,14 +6,14 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.graph.base import Tensor, computation_type, element_type, shape_of
 from hidet.dialects.graph.reduction import ReductionOp
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import Rule
 
 
@@ -56,15 +56,6 @@ def reduced(
 def reduction(kind: ReduceKind, b: GridBuilder, op: ReductionOp, **how: Any) -> SSAValue:
     """One grid with one reduction."""
     return reduced(b, op.x, op.axes.get_values(), kind, op.result_type, **how)
-
-
-def truth(kind: ReduceKind, b: GridBuilder, op: ReductionOp) -> SSAValue:
-    """The maximum or minimum of whether elements are not 0."""
-
-    def is_true(x: SSAValue, outer: Indices) -> SSAValue:
-        return convert(b, x, i1)
-
-    return reduction(kind, b, op, of=is_true)
 
 
 def reciprocal(op: ReductionOp, correction: int = 0) -> float:
@@ -116,8 +107,6 @@ def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.AllOp: partial(truth, ReduceKind.MIN),
-    graph.AnyOp: partial(truth, ReduceKind.MAX),
     graph.LogSoftmaxOp: log_softmax,
     graph.MaxOp: partial(reduction, ReduceKind.MAX),
     graph.MeanOp: mean,

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
-from hidet.dialects.graph.base import GraphOp, computation_type, is_float, python_number
+from hidet.dialects.graph.base import GraphOp, computation_type, is_float
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
@@ -44,7 +44,6 @@ IS_EQUAL = partial(apply_scalar_op, graph.EqOp)
 IS_DIFFERENT = partial(apply_scalar_op, graph.NeOp)
 IS_LESS = partial(apply_scalar_op, graph.LtOp)
 MAXIMUM = partial(apply_scalar_op, graph.MaximumOp)
-MINIMUM = partial(apply_scalar_op, graph.MinimumOp)
 FMOD = partial(apply_scalar_op, graph.FmodOp)
 
 
@@ -158,30 +157,6 @@ def gelu(b: GridBuilder, op: graph.GeluOp, x: SSAValue) -> SSAValue:
     return b.apply(arith.MulfOp, half, b.apply(arith.AddfOp, inner, b.constant(1, x.type)))
 
 
-def is_nan(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is NaN."""
-    return b.insert(arith.CmpfOp(x, x, "uno")).result
-
-
-def is_inf(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is infinite."""
-    return IS_EQUAL(b, op, b.apply(math.AbsFOp, x), b.constant(float("inf"), x.type))
-
-
-def logical_not(b: GridBuilder, op: Any, x: SSAValue) -> SSAValue:
-    """Whether x is 0."""
-    return bitwise_not(b, op, x) if x.type == i1 else IS_EQUAL(b, op, x, b.constant(0, x.type))
-
-
-def clamp(b: GridBuilder, op: graph.ClampOp, x: SSAValue) -> SSAValue:
-    """min(max(x, low), high); NaN stays."""
-    if op.min is not None:
-        x = MAXIMUM(b, op, x, b.constant(python_number(op.min), x.type))
-    if op.max is not None:
-        x = MINIMUM(b, op, x, b.constant(python_number(op.max), x.type))
-    return x
-
-
 def cast(b: GridBuilder, op: graph.CastOp, x: SSAValue) -> SSAValue:
     """X in the type that the result is computed in."""
     return convert(b, x, computation_type(op.result_type.element_type))
@@ -241,11 +216,7 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
     # Operators of several scalar ops.
     graph.BitwiseNotOp: bitwise_not,
     graph.CastOp: cast,
-    graph.ClampOp: clamp,
     graph.GeluOp: gelu,
-    graph.IsinfOp: is_inf,
-    graph.IsnanOp: is_nan,
-    graph.LogicalNotOp: logical_not,
     graph.NegOp: negative,
     graph.ReciprocalOp: reciprocal,
     graph.ReluOp: relu,

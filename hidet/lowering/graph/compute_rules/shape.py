@@ -1,7 +1,6 @@
 """Rules of operators that move elements: views, joins, padding, lookups and scatters."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -11,7 +10,12 @@ from hidet.dialects import graph
 from hidet.dialects.compute import STORED, GridOp
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.graph.base import GraphOp, element_type, python_number, shape_of
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, broadcast_indices
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    broadcast_indices,
+    window_element,
+)
 from hidet.lowering.single_walk import Rule
 from hidet.lowering.templates.scatter import scatter_kernel
 from hidet.rewriting.builder import Index
@@ -103,19 +107,6 @@ def slice_(b: GridBuilder, op: graph.SliceOp) -> SSAValue:
     return moved(b, op, op.x, source_of)
 
 
-def flip(b: GridBuilder, op: graph.FlipOp) -> SSAValue:
-    """Size - 1 - index in the flipped dimensions."""
-    sizes, dims = shape_of(op.x), op.dims.get_values()
-
-    def source_of(indices: Indices) -> list[Index]:
-        return [
-            b.subtract(sizes[dim] - 1, index) if dim in dims else index
-            for dim, index in enumerate(indices)
-        ]
-
-    return moved(b, op, op.x, source_of)
-
-
 def as_strided(b: GridBuilder, op: graph.AsStridedOp) -> SSAValue:
     """Offset + the sum of indices times strides."""
     strides = op.strides.get_values()
@@ -172,41 +163,33 @@ def pad(b: GridBuilder, op: graph.PadOp) -> SSAValue:
     return b.result_of(op, scalar_at)
 
 
+def windows(b: GridBuilder, op: graph.WindowsOp) -> SSAValue:
+    """The element of x at a position in a window if in bounds, else the value."""
+    outside, element = python_number(op.outside), op.result_type.element_type
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        *leading, y, x, r, s = indices
+        return window_element(
+            b, op.x, op.window, leading, [y, x], [r, s], lambda: b.exact(outside, element)
+        )
+
+    return b.result_of(op, scalar_at)
+
+
 # ----------------------------------------------------------------------------- look-ups
-
-
-def embedding(b: GridBuilder, op: graph.EmbeddingOp) -> SSAValue:
-    """table[ids[...], d]."""
-    return moved(b, op, op.table, lambda indices: [b.read_index(op.ids, indices[:-1]), indices[-1]])
-
-
-def index_select(b: GridBuilder, op: graph.IndexSelectOp) -> SSAValue:
-    """x[..., ids[i], ...]."""
-    return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, [indices[_axis(op)]]))
 
 
 def gather(b: GridBuilder, op: graph.GatherOp) -> SSAValue:
     """x[i, ids[i, j, k], k]."""
-    return moved(b, op, op.x, lambda indices: looked_up(b, op, indices, indices))
+    axis = op.axis.value.data
+
+    def source_of(indices: Indices) -> list[Index]:
+        return [*indices[:axis], b.read_index(op.ids, indices), *indices[axis + 1 :]]
+
+    return moved(b, op, op.x, source_of)
 
 
-def looked_up(
-    b: GridBuilder,
-    op: graph.IndexSelectOp | graph.GatherOp,
-    indices: Indices,
-    position: Indices,
-) -> list[Index]:
-    """Replace the index along the axis by the element of `ids` at a position."""
-    place: list[Index] = list(indices)
-    place[_axis(op)] = b.read_index(op.ids, position)
-    return place
-
-
-def _axis(op: graph.IndexSelectOp | graph.GatherOp) -> int:
-    return op.axis.value.data
-
-
-def scatter(b: GridBuilder, op: graph.ScatterOp, *, on_cpu: bool = False) -> SSAValue:
+def scatter(on_cpu: bool, b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
     """Call the kernel for such tensors, which is created once per module."""
     module = op.get_toplevel_object()
     assert isinstance(module, ModuleOp)
@@ -224,19 +207,12 @@ def scatter(b: GridBuilder, op: graph.ScatterOp, *, on_cpu: bool = False) -> SSA
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.AsStridedOp: as_strided,
     graph.ConcatOp: concat,
-    graph.EmbeddingOp: embedding,
     graph.ExpandOp: expand,
-    graph.FlipOp: flip,
     graph.GatherOp: gather,
-    graph.IndexSelectOp: index_select,
     graph.PadOp: pad,
     graph.PackOp: pack,
     graph.PermuteOp: permute,
     graph.ReshapeOp: reshape,
-    graph.ScatterOp: scatter,
     graph.SliceOp: slice_,
-}
-
-CPU_RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.ScatterOp: partial(scatter, on_cpu=True),
+    graph.WindowsOp: windows,
 }
