@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.grids import is_in_order, is_view, linear_index_of_load, loads_of, rows_of_grid
 from hidet.analysis.index_forms import IndexForms
-from hidet.dialects.compute import GridOp, LoadOp
+from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of, size_of
 from hidet.dialects.walking import parent_of_type
@@ -47,12 +47,15 @@ class OrderDimensions(RewritePattern):
                 load.operands = [tensor, *(load.indices[dim] for dim in order)]
                 load.result.name_hint = load.result.name_hint or tensor.name_hint
                 rewriter.notify_op_modified(load)
-        if op.result.uses:
-            view = b.grid(shape, element, lambda at: b.element(tensor, [at[dim] for dim in order]))
-            view.name_hint = tensor.name_hint
-            rewriter.replace(op, [], [view])
-        else:
+        if not op.result.uses:
             rewriter.erase(op)
+            return
+        view = GridOp(op.result.type)
+        for index, dim in zip(view.indices, map(order.index, range(len(order))), strict=True):
+            index.name_hint = ordered.indices[dim].name_hint
+        with b.inside(view.body.block):
+            b.insert(YieldOp(b.element(tensor, [view.indices[dim] for dim in order])))
+        rewriter.replace(op, view)
 
 
 def _permuted(grid: GridOp, order: Sequence[int]) -> Region:
