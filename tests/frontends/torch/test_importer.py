@@ -337,7 +337,11 @@ def test_all_problems_are_found():
             [torch.ones(1, 1, 2, 2)],
             "attention with dropout",
         ),
-        (lambda x: aten.clamp(x, False, True), [torch.ones(2).bool()], "booleans are not clamped"),
+        (
+            lambda x: aten.clamp(x, False, True),
+            [torch.ones(2).bool()],
+            "booleans are not clamped between numbers",
+        ),
         (lambda x: x.view(torch.int32), [torch.ones(2)], "it has no translation"),
     ],
 )

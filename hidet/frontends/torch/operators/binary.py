@@ -80,8 +80,8 @@ def clamp(
     g: Emitter, x: SSAValue, low: Operand | None = None, high: Operand | None = None
 ) -> SSAValue:
     """Clamping between two numbers or tensors."""
-    if g.element == i1:
-        raise unsupported("booleans are not clamped")
+    if g.element == i1 and not all(isinstance(each, SSAValue | None) for each in (low, high)):
+        raise unsupported("booleans are not clamped between numbers")
     result = g.cast(x, g.element)
     for op, bound in ((graph.MaximumOp, low), (graph.MinimumOp, high)):
         if bound is not None:

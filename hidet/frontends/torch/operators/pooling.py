@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph.base import computation_type, shape_of
 from hidet.dialects.graph.window import Window, per_dimension
-from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
+from hidet.frontends.torch.operators.emitter import Emitter, Table, holds_floats, unsupported
 
 aten = torch.ops.aten
 
@@ -27,10 +27,17 @@ def max_pool2d(
     """Max pooling, with indices if used."""
     numbers = (kernel_size, stride or kernel_size, padding, dilation)
     window = Window(*(per_dimension(each, 2) for each in numbers), ceil_mode=ceil_mode)
-    result = g.emit(graph.MaxOp(g.emit(graph.WindowsOp(x, -inf, window)), (-2, -1)))
+    result = g.emit(graph.MaxOp(_windows(g, x, -inf, window), (-2, -1)))
     if all(user.args[1] == 0 for user in g.node.users):
         return result, None
     return result, _positions(g, x, result, window)
+
+
+def _windows(g: Emitter, x: SSAValue, outside: float, window: Window) -> SSAValue:
+    """Return the windows of floating-point images."""
+    if not holds_floats(x):
+        raise unsupported(f"pooling of {x.type}; supported are floating-point elements")
+    return g.emit(graph.WindowsOp(x, outside, window))
 
 
 def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SSAValue:
@@ -39,7 +46,7 @@ def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SS
     It is the first of several, and NaN is the largest.
     """
     height, width = shape_of(x)[-2:]
-    windows = g.emit(graph.WindowsOp(x, -inf, window))  # one of its own, to fuse
+    windows = _windows(g, x, -inf, window)  # one of its own, to fuse
     found = g.emit(graph.EqOp(windows, g.reshape(largest, [*shape_of(largest), 1, 1])))
     found = g.emit(graph.BitwiseOrOp(found, g.emit(graph.NeOp(windows, windows))))
 
@@ -78,7 +85,7 @@ def avg_pool2d(
     numbers = (kernel_size, stride or kernel_size, padding)
     window = Window(*(per_dimension(each, 2) for each in numbers), ceil_mode=ceil_mode)
     wide = computation_type(g.element)
-    windows = g.cast(g.emit(graph.WindowsOp(x, 0, window)), wide)
+    windows = g.cast(_windows(g, x, 0, window), wide)
     total = g.emit(graph.SumOp(windows, (-2, -1)))
     divisor = g.scalar(divisor_override or prod(window.kernel), wide)
     return g.cast(g.emit(graph.DivOp(total, divisor)), g.element)
