@@ -22,6 +22,9 @@ from hidet.torch import compiled_graphs
 
 CACHE = (2, 4, 64, 8)
 
+SUMS = {"rtol": 1e-5, "atol": 1e-4}
+"""Tolerances of sums of up to 4096 normal numbers, which eager torch adds in another order."""
+
 
 def bytes_moved(graph) -> int:
     """Count what the kernels and copies of a compiled graph store, by the IR of its kernels."""
@@ -63,9 +66,9 @@ def run(function, *arguments, fallback=False):
     compiled = torch.compile(function, backend="hidet", options={"fallback": fallback})
     with torch.no_grad():
         for _ in range(2):
-            torch.testing.assert_close(compiled(*mine), function(*eager))
+            torch.testing.assert_close(compiled(*mine), function(*eager), **SUMS)
     for one, other in zip(mine, eager, strict=True):
-        torch.testing.assert_close(one, other)
+        torch.testing.assert_close(one, other, **SUMS)
     return sum(bytes_moved(graph) for graph in compiled_graphs() if id(graph) not in before)
 
 
