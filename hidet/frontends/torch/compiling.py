@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import get_ident
 from typing import Any, cast
 
 import torch
@@ -27,12 +28,18 @@ _session = cast(
 def compiling() -> Generator[None]:
     """Compile inside a `with` block, as dynamo does: one thread at a time.
 
-    Tracing changes global state: it patches classes of torch, and sets a flag. Dynamo therefore
+    Tracing changes global state: it patches classes of torch, and sets flags. Dynamo therefore
     holds a lock, and tells compiled functions that other threads call, by another flag, that they
-    are not being traced.
+    are not being traced. Nor are they exported: else torch 2.13 annotates their calls in one
+    dictionary (torch.fx.traceback), and of two at once, one does not find its entry again.
     """
     with compile_lock, _session():
-        yield
+        thread, is_exporting = get_ident(), torch.compiler.is_exporting
+        torch.compiler.is_exporting = lambda: get_ident() == thread and is_exporting()
+        try:
+            yield
+        finally:
+            torch.compiler.is_exporting = is_exporting
 
 
 def boxed(function: Boxed) -> Boxed:

@@ -1,5 +1,7 @@
 """`hidet.compile`: traced once, checked at each call, weights read live."""
 
+from threading import Thread
+
 import pytest
 import torch
 from torch import nn
@@ -128,3 +130,20 @@ def test_recompile(model):
     assert len(fast._compiled) == 2
     scaled = hidet.compile(lambda x, factor: x * factor, recompile=True)
     assert [scaled(torch.ones(1), factor).item() for factor in (2, 3.0)] == [2, 3]
+
+
+def test_other_threads_are_not_exported():
+    """What torch does for an export only, it does in the thread that compiles."""
+    seen = []
+
+    class Model(nn.Module):
+        def forward(self, x):
+            seen.append(torch.compiler.is_exporting())
+            other = Thread(target=lambda: seen.append(torch.compiler.is_exporting()))
+            other.start()
+            other.join()
+            return x.sin()
+
+    hidet.compile(Model(), torch.randn(4))
+    assert set(zip(seen[::2], seen[1::2], strict=True)) == {(True, False)}
+    assert not torch.compiler.is_exporting()
