@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
-from operator import index
+from operator import add, index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hidet.absent import explains_members
@@ -336,17 +336,21 @@ class TaskMap:
                 f"{self} has {self.rank} dimensions, but got {len(index)} indices",
                 hint="an index per dimension is an element, a single number is a worker",
             )
-        place: Any = None
+        digits = zip(self.repeat_values(index), self.repeat_digits, strict=True)
+        terms = [value if d.weight == 1 else value * d.weight for value, d in digits]
+        return reduce(add, terms) if terms else 0
+
+    def repeat_values(self, index: Sequence[Any]) -> list[Any]:
+        """Return the values of the repeat digits of an element; indices may be symbolic."""
+        values: list[Any] = []
         for digit in self.repeat_digits:
             value = index[digit.dim]
             if digit.stride > 1:
                 value = value // digit.stride
             if digit.stride * digit.extent < self.shape[digit.dim]:
                 value = value % digit.extent
-            if digit.weight > 1:
-                value = value * digit.weight
-            place = value if place is None else place + value
-        return 0 if place is None else place
+            values.append(value)
+        return values
 
     def within_bound(self, *index: Any) -> Any:
         """Return whether an index, as arguments or as a tuple, is within the shape."""

@@ -173,11 +173,11 @@ class KernelBuilder(LocatedBuilder):
         return self._compare("eq", lhs, rhs)
 
     def _compare(self, predicate: str, lhs: Index, rhs: Index) -> SSAValue:
-        operands, properties = (
-            [self.index(lhs), self.index(rhs)],
-            {"predicate": _predicate(predicate)},
+        op = arith.CmpiOp.create(
+            operands=[self.index(lhs), self.index(rhs)],
+            result_types=[i1],
+            properties={"predicate": _predicate(predicate)},
         )
-        op = arith.CmpiOp.create(operands=operands, result_types=[i1], properties=properties)
         return self.insert(op).result
 
     def all_of(self, conditions: Sequence[SSAValue]) -> SSAValue:

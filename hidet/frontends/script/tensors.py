@@ -195,7 +195,7 @@ def address_of(tensor: Tensor, indices: Sequence[object]) -> Pointer:
     if tensor.start is not None:
         at = [_linear(tensor, tensor.start, at)]
     elif tensor.layout is not None:
-        at = _digits_of(tensor.layout, at)
+        at = tensor.layout.repeat_values(at)
     if tensor.start is None and tensor.lanes > 1:
         at = [*at, 0]
     if tensor.base:
@@ -218,25 +218,12 @@ def _sum(start: Index, offset: Index) -> Index:
     return offset if isinstance(start, int) and start == 0 else start + offset
 
 
-def _digits_of(layout: TaskMap, indices: Sequence[Index]) -> list[Index]:
-    """Return the memref indices of an element of a tensor with a layout."""
-    numbers: list[Index] = []
-    for digit in layout.repeat_digits:
-        number = indices[digit.dim]
-        if digit.stride > 1:
-            number = number // digit.stride
-        if digit.stride * digit.extent < layout.shape[digit.dim]:
-            number = number % digit.extent
-        numbers.append(number)
-    return numbers
-
-
 def _linear(tensor: Tensor, start: Index, indices: Sequence[Index]) -> Index:
     """Return the linear index of an element of a tensor behind a pointer."""
     terms: list[Index] = []
     if tensor.layout is not None:
         digits = tensor.layout.repeat_digits
-        numbers = _digits_of(tensor.layout, indices)
+        numbers = tensor.layout.repeat_values(indices)
         terms = [number * d.weight for number, d in zip(numbers, digits, strict=True)]
     elif indices:
         linear, *others = indices

@@ -51,8 +51,8 @@ class OrderDimensions(RewritePattern):
             rewriter.erase(op)
             return
         view = GridOp(op.result.type)
-        for index, dim in zip(view.indices, map(order.index, range(len(order))), strict=True):
-            index.name_hint = ordered.indices[dim].name_hint
+        for index, dim in zip(ordered.indices, order, strict=True):
+            view.indices[dim].name_hint = index.name_hint
         with b.inside(view.body.block):
             b.insert(YieldOp(b.element(tensor, [view.indices[dim] for dim in order])))
         rewriter.replace(op, view)

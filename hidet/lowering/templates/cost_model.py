@@ -126,9 +126,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     # Stores of resident blocks overlap for FMA, not for tensor cores.
     staged = choice.epilogue != DIRECT
     stored = 1 if staged else share / (resident if group == THREAD else 1)
-    size = choice.block_m * choice.block_n * problem.result_bytes
-    kept = sum(problem.stored) / problem.n if problem.stored else 1
-    stores = stored * size * kept / (STAGED_STORES if staged else pace.stores)
+    stores = stored * _stored_bytes(choice, problem) / (STAGED_STORES if staged else pace.stores)
     turns = (share - 1) * TURN if stays and staged else 0
     is_large = problem.batch * problem.m * problem.n >= LARGE * arch.processors
     epilogue = _epilogue(choice, problem, share) if is_large else 0  # else latency dominates
@@ -147,8 +145,7 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch) -> float:
     waiting = ceil_div(problem.k, tile.block_k) * pace.step
     times = (products, traffic, memory, waiting)
     beside = sum(times) - max(times) - traffic / 2  # at most half is multicast
-    kept = sum(problem.stored) / problem.n if problem.stored else 1
-    stores = tile.block_m * tile.block_n * problem.result_bytes * kept / STAGED_STORES
+    stores = _stored_bytes(tile, problem) / STAGED_STORES
     return max(times) + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
 
 
@@ -168,6 +165,12 @@ def _throughput(choice: Blocking, problem: Problem, arch: Arch) -> tuple[float, 
     if group == WARP_GROUP and problem.residuals and is_partial:
         results *= PARTIAL
     return products, traffic, problem.memory_time(results, arch)
+
+
+def _stored_bytes(choice: Blocking, problem: Problem) -> float:
+    """Return the bytes of results that are stored of a tile."""
+    kept = sum(problem.stored) / problem.n if problem.stored else 1
+    return choice.block_m * choice.block_n * problem.result_bytes * kept
 
 
 def _epilogue(choice: Blocking, problem: Problem, share: int) -> float:

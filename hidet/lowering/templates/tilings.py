@@ -99,19 +99,17 @@ def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
 def fastest(problem: Problem, arch: Arch) -> Blocking | None:
     """Return the first of `candidates`, None without any; skip tiles that cannot be as fast."""
     for tiles in _tiles(problem, arch):
-        found: list[tuple[float, int, Blocking]] = []
-        least = inf
+        best, least = None, (inf, 0)  # of equal estimates that of the first tile
         bounds = [least_time(tile, problem, arch) for tile in tiles]
         for number in sorted(range(len(tiles)), key=bounds.__getitem__):
-            if bounds[number] > least:
+            if bounds[number] > least[0]:
                 break
             for each in _fitting(tiles[number], problem, arch):
-                time = estimate(each, problem, arch)
-                if time <= least:
-                    least = time
-                    found.append((time, number, each))
-        if found:
-            return min(found, key=lambda entry: entry[:2])[2]
+                rank = (estimate(each, problem, arch), number)
+                if rank < least:
+                    best, least = each, rank
+        if best is not None:
+            return best
     return None
 
 
@@ -125,8 +123,8 @@ def refused(problem: Problem, arch: Arch) -> list[Rejected]:
 
 def _tiles(problem: Problem, arch: Arch) -> Iterator[Sequence[Blocking]]:
     """Yield the tiles for tensor cores, then those for FMA, with the fewest stages each."""
-    if not arch.is_cpu:  # supported there, but as slow as FMA
-        yield [*_mma(problem, arch), *_wgmma(problem, arch)]
+    # The CPU supports tensor cores, but they are as slow as FMA.
+    yield [] if arch.is_cpu else [*_mma(problem, arch), *_wgmma(problem, arch)]
     yield list(_fma(problem, arch))
 
 

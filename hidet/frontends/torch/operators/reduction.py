@@ -6,7 +6,7 @@ from math import prod
 
 import torch
 from xdsl.dialects.builtin import TensorType, i1, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
@@ -24,24 +24,14 @@ aten = torch.ops.aten
 
 def reduce(
     op: type[ReductionOp],
+    element: Attribute | None,
     g: Emitter,
     x: SSAValue,
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
 ) -> SSAValue:
-    """A reduction in the type of the result; no dimensions are all of them."""
-    return g.emit(op(g.cast(x, g.element), _axes(x, dim), keepdim))
-
-
-def truth(
-    op: type[ReductionOp],
-    g: Emitter,
-    x: SSAValue,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-) -> SSAValue:
-    """A reduction of whether elements are not 0."""
-    return g.emit(op(g.cast(x, i1), _axes(x, dim), keepdim))
+    """A reduction in an element type, by default that of the result; no dimensions are all."""
+    return g.emit(op(g.cast(x, element or g.element), _axes(x, dim), keepdim))
 
 
 def extremum(
@@ -121,8 +111,8 @@ TRUTHS: dict[type[ReductionOp], tuple[Overload, ...]] = {
 }
 
 REDUCTION: Table = {
-    **{target: partial(reduce, op) for op, group in REDUCTIONS.items() for target in group},
-    **{target: partial(truth, op) for op, group in TRUTHS.items() for target in group},
+    **{target: partial(reduce, op, None) for op, group in REDUCTIONS.items() for target in group},
+    **{target: partial(reduce, op, i1) for op, group in TRUTHS.items() for target in group},
     aten.max.dim: partial(extremum, graph.MaxOp),
     aten.min.dim: partial(extremum, graph.MinOp),
     aten.argmax.default: partial(position, graph.MaxOp),
