@@ -18,7 +18,6 @@ from hidet.analysis.form_rules import form_of_result
 from hidet.analysis.forms import LinearForm, Range
 from hidet.analysis.value_ranges import divisibility_of_value, range_of_value
 from hidet.dialects.effects import has_trait
-from hidet.dialects.walking import blocks_in, ops_in
 
 MAX_TERMS = 32
 """The largest number of terms of a form; it keeps the analysis linear."""
@@ -38,22 +37,12 @@ class IndexForms:
 
     def __init__(self, root: Operation | None = None) -> None:
         self.root = root
-        self._forms = Memo(self._form)
-        self._algebras = Memo(self._algebra)
-        self.form: Callable[[SSAValue], LinearForm] = self._forms.__getitem__
-        self.algebra: Callable[[Block | None], FormAlgebra] = self._algebras.__getitem__
+        self.form: Callable[[SSAValue], LinearForm] = Memo(self._form).__getitem__
+        self.algebra: Callable[[Block | None], FormAlgebra] = Memo(self._algebra).__getitem__
         self._range_of_leaf = Memo(partial(range_of_value, self)).__getitem__
         self._outermost = FormAlgebra(
             self._range_of_leaf, Memo(partial(divisibility_of_value, self)).__getitem__
         )
-
-    def forget(self, op: Operation) -> None:
-        """Forget the values inside of an op, of which more may be known where it is now."""
-        for inner in ops_in(op):
-            for block in blocks_in(inner):
-                self._algebras.pop(block, None)
-            for result in inner.results:
-                self._forms.pop(result, None)
 
     # Queries, besides `form` and `algebra`.
 

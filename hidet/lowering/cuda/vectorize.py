@@ -75,7 +75,7 @@ class VectorizePass(KernelPass):
             elif budget and not loop.results and vectors.has_guarded_vectors:
                 sides = unswitch(loop, vectors.count, forms)
                 if sides is not None:
-                    forms.forget(loop)
+                    forms = IndexForms(kernel)
                     pending += [(side, budget - 1) for side in sides]
                     continue
             _Rewrite(vectors, valid).run()

@@ -311,3 +311,28 @@ cuda.kernel @elements(%x : memref<3x32xf32>, %y : memref<4x32xf16>) grid(1) bloc
     memref.store %a, %h[%t, %v] : memref<32x4xf16, #cuda.space<shared>>
   } {task.async}
 }
+
+// An index in scope that the condition of a branch simplifies is not reused there: %r is 4 * %t.
+
+// CHECK-LABEL: cuda.kernel @simpler
+// CHECK-NOT:     arith.remsi
+// CHECK:         scf.if
+// CHECK-NEXT:      cuda.copy_vector %x[%q, %{{.*}}] to %y[%q] width 4
+cuda.kernel @simpler(%x : memref<64x4xf32>, %y : memref<128xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %q = arith.muli %t, %c4 : index
+  %r = arith.remsi %q, %c64 : index
+  %first = arith.cmpi slt, %t, %c16 : index
+  scf.if %first {
+    scf.for %v = %c0 to %c4 step %c1 {
+      %k = arith.addi %q, %v : index
+      %a = memref.load %x[%r, %v] : memref<64x4xf32>
+      memref.store %a, %y[%k] : memref<128xf32>
+    }
+  }
+}
