@@ -1,6 +1,7 @@
 """Propagation of source locations to newly created ops."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from typing import Any, Self
 
 from typing_extensions import override
@@ -59,6 +60,14 @@ class LocatedBuilder(Builder):
         builder = cls(at or InsertPoint.before(op))
         builder._locate_at(op)
         return builder
+
+    @contextmanager
+    def located_like(self, op: Operation) -> Generator[None]:
+        """Give what is built in a `with` block the location of an op."""
+        before = self.operation_insertion_handler
+        self._locate_at(op)
+        yield
+        self.operation_insertion_handler = before
 
     def _locate_at(self, op: Operation) -> None:
         self.operation_insertion_handler = [location_setter(op.location)]

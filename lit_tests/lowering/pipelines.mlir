@@ -26,12 +26,13 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
   func.return %r : tensor<33x50xf32>
 }
 
-// From operators to grids; products stay.
+// From operators to grids, of bias and ReLU together; matmuls stay.
 
 // GRAPH-LABEL: func.func @forward
 // GRAPH:         graph.matmul
 // GRAPH-NOT:     graph.linear
-// GRAPH-COUNT-2: compute.grid
+// GRAPH-NEXT:    %r = compute.grid
+// GRAPH-NOT:     compute.grid
 // GRAPH-NOT:     graph.relu
 
 // From grids to fusions: the transpose is read through, bias and ReLU are the epilogue.

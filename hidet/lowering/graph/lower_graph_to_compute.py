@@ -91,9 +91,10 @@ class LowerGraphToComputePass(ModulePass):
     Expects the output of `decompose-graph`. Every operator becomes one or several `compute.grid`s;
     `graph.constant`, floating-point matmuls, attention and kernel calls stay. f16 and bf16 are
     extended to f32 at loads and truncated when a tensor is complete; between the grids of one
-    operator everything is f32. Unused operators are dropped. A kernel works on a copy of an
-    in-place operand that has other readers, unless the operand is an argument whose new content it
-    computes.
+    operator everything is f32. A view with one reader is read through; so is an elementwise
+    operator whose only reader continues it (`continued`). Unused operators are dropped. A kernel
+    works on a copy of an in-place operand that has other readers, unless the operand is an argument
+    whose new content it computes.
     """
 
     name = "lower-graph-to-compute"

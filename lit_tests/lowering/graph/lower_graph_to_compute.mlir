@@ -80,23 +80,41 @@ func.func @views(%x : tensor<2x3x4xf32>) -> tensor<5x4x6xf32> {
 }
 
 // CHECK-LABEL: func.func @views(%x: tensor<2x3x4xf32>) -> tensor<5x4x6xf32> {
-// CHECK-NEXT:    %p = compute.grid (%i, %j, %k) {
-// CHECK-NEXT:      %[[V0:\d+]] = compute.load %x[%j, %k, %i] : tensor<2x3x4xf32>
-// CHECK-NEXT:      compute.yield %[[V0]] : f32
-// CHECK-NEXT:    } : tensor<4x2x3xf32>
-// CHECK-NEXT:    %r = compute.grid (%i_1, %j_1, %k_1) {
+// CHECK-NEXT:    %e = compute.grid (%i, %j, %k) {
 // CHECK-NEXT:      %[[V1:\d+]] = arith.constant 3 : index
-// CHECK-NEXT:      %[[V2:\d+]] = arith.divsi %k_1, %[[V1]] : index
-// CHECK-NEXT:      %[[V3:\d+]] = arith.remsi %k_1, %[[V1]] : index
-// CHECK-NEXT:      %[[V4:\d+]] = compute.load %p[%j_1, %[[V2]], %[[V3]]] : tensor<4x2x3xf32>
+// CHECK-NEXT:      %[[V2:\d+]] = arith.divsi %k, %[[V1]] : index
+// CHECK-NEXT:      %[[V3:\d+]] = arith.remsi %k, %[[V1]] : index
+// CHECK-NEXT:      %[[V4:\d+]] = compute.load %x[%[[V2]], %[[V3]], %j] : tensor<2x3x4xf32>
 // CHECK-NEXT:      compute.yield %[[V4]] : f32
-// CHECK-NEXT:    } : tensor<1x4x6xf32>
-// CHECK-NEXT:    %e = compute.grid (%i_2, %j_2, %k_2) {
-// CHECK-NEXT:      %[[V5:\d+]] = arith.constant 0 : index
-// CHECK-NEXT:      %[[V6:\d+]] = compute.load %r[%[[V5]], %j_2, %k_2] : tensor<1x4x6xf32>
-// CHECK-NEXT:      compute.yield %[[V6]] : f32
 // CHECK-NEXT:    } : tensor<5x4x6xf32>
 // CHECK-NEXT:    func.return %e : tensor<5x4x6xf32>
+
+// A view with two readers, and an elementwise operator whose reader reads another large tensor,
+// are grids of their own. Others are computed where they are read, rounded to their type.
+func.func @chains(%x : tensor<4x8xf16>, %b : tensor<8xf16>, %y : tensor<4x8xf16>) -> (tensor<4x8xf16>, tensor<4x8xf16>) {
+  %a = graph.add %x, %b : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>
+  %r = graph.relu %a : tensor<4x8xf16>
+  %s = graph.add %r, %y : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16>
+  %v = graph.reshape %s : (tensor<4x8xf16>) -> tensor<32xf16>
+  %w = graph.reshape %v : (tensor<32xf16>) -> tensor<4x8xf16>
+  %n = graph.exp %w : tensor<4x8xf16>
+  func.return %n, %s : tensor<4x8xf16>, tensor<4x8xf16>
+}
+
+// CHECK-LABEL: func.func @chains
+// CHECK-NEXT:    %r = compute.grid (%i, %j) {
+// CHECK:           compute.load %x[%i, %j]
+// CHECK:           compute.load %b[%j]
+// CHECK:           %a = arith.truncf %{{.*}} : f32 to f16
+// CHECK-NEXT:      %{{.*}} = arith.extf %a : f16 to f32
+// CHECK:           arith.maximumf
+// CHECK:         %s = compute.grid
+// CHECK:           compute.load %r[
+// CHECK:           compute.load %y[
+// CHECK:         %n = compute.grid (%i_2, %j_2) {
+// CHECK:           compute.load %s[
+// CHECK:           math.exp
+// CHECK:         func.return %n, %s
 
 // What is outside is not loaded.
 func.func @pad(%x : tensor<4xf32>) -> tensor<7xf32> {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import TensorType, f16, f32, f64, i1, i32, i64
 
 from hidet.dialects import graph
-from hidet.lowering.graph.compute_rules.shape import reshape_parts
+from hidet.lowering.graph.compute_rules.views import reshape_parts
 
 
 def numbered(*shape):

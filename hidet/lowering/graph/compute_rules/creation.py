@@ -100,7 +100,8 @@ def random(b: GridBuilder, op: graph.RandomOp) -> SSAValue:
     is_long = prod(shape) > per_counter << 32
 
     def scalar_at(indices: Indices) -> SSAValue:
-        number = b.join(indices, shape)
+        dims = [dim for dim, size in enumerate(shape) if size != 1]
+        number = b.linearize([indices[dim] for dim in dims], [shape[dim] for dim in dims])
         counter = b.div(number, per_counter)
         high = b.div(counter, 1 << 32) if is_long else 0
         key = [b.element(op.seeds, [op.number.value.data, half]) for half in range(2)]

@@ -24,6 +24,7 @@ from hidet.dialects.graph.creation import FillOp
 from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
 from hidet.dialects.graph.unary import CastOp
 from hidet.dialects.graph.window import Window
+from hidet.lowering.graph.compute_rules.views import VIEWS, View, broadcast_indices
 from hidet.rewriting.builder import Index, KernelBuilder
 
 Indices = Sequence[SSAValue]
@@ -52,20 +53,6 @@ class GridBuilder(KernelBuilder):
         if key not in self._known:
             self._known[key] = super().index(value)
         return self._known[key]
-
-    def join(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
-        """Return the row-major linear index of an element, skipping dimensions of size 1."""
-        chosen = [(i, size) for i, size in zip(indices, shape, strict=True) if size != 1]
-        return self.linearize([i for i, _ in chosen], [size for _, size in chosen])
-
-    def split(self, number: Index, shape: Sequence[int]) -> list[Index]:
-        """Return the indices of a row-major linear index; 0 for dimensions of size 1."""
-        found: list[Index] = [0] * len(shape)
-        dims = [dim for dim, size in enumerate(shape) if size != 1]
-        for dim in dims:
-            quotient = self.div(number, prod(shape[dim + 1 :]))
-            found[dim] = quotient if dim == dims[0] else self.mod(quotient, shape[dim])
-        return found
 
     # Tensors, element by element.
 
@@ -101,7 +88,10 @@ class GridBuilder(KernelBuilder):
         return self.insert(ReduceOp(kind, extents, scalar.type, Region(body))).result
 
     def element(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load an element of a tensor, unconverted."""
+        """Load an element of a tensor, unconverted; a view with one reader is read through."""
+        owner = x.owner
+        if isinstance(owner, View) and x.has_one_use():
+            return self.element(owner.x, VIEWS[type(owner)](self, owner, indices))
         return self.insert(LoadOp(x, [self.index(index) for index in indices])).result
 
     def read(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
@@ -180,12 +170,6 @@ class GridBuilder(KernelBuilder):
     ) -> SSAValue:
         """Build `choose`, or only the first scalar without conditions."""
         return self.choose(self.all_of(conditions), then, otherwise) if conditions else then()
-
-
-def broadcast_indices(indices: Sequence[Index], shape: Sequence[int]) -> list[Index]:
-    """Return the indices of the element of a smaller tensor that is broadcast to the indices."""
-    last = indices[len(indices) - len(shape) :]
-    return [0 if size == 1 else index for index, size in zip(last, shape, strict=True)]
 
 
 def fill_of(x: SSAValue) -> FillOp | None:

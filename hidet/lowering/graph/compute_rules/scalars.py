@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
-from hidet.dialects.graph.base import GraphOp, computation_type, is_float
+from hidet.dialects.graph.base import GraphOp, computation_type, is_float, shape_of
 from hidet.dialects.graph.elementwise_trait import Elementwise
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
@@ -232,12 +232,45 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
 
 def elementwise(rule: ScalarRule, b: GridBuilder, op: GraphOp) -> SSAValue:
     """A grid over the result; operands are broadcast, each is loaded once."""
+    return b.result_of(op, partial(scalar_of, rule, b, op))
 
-    def scalar_at(indices: Indices) -> SSAValue:
-        loaded = {x: b.read_broadcast(x, indices) for x in dict.fromkeys(op.operands)}
-        return rule(b, op, *(loaded[x] for x in op.operands))
 
-    return b.result_of(op, scalar_at)
+def scalar_of(rule: ScalarRule, b: GridBuilder, op: GraphOp, indices: Indices) -> SSAValue:
+    """Build an element of the result; what the operator continues is computed in place."""
+    producer = continued(op)
+
+    def operand(x: SSAValue) -> SSAValue:
+        if producer is None or x is not producer.result:
+            return b.read_broadcast(x, indices)
+        with b.located_like(producer):
+            scalar = scalar_of(SCALAR_RULES[type(producer)], b, producer, indices)
+            rounded = b.narrow(scalar, producer.result_type.element_type)
+        rounded.name_hint = rounded.name_hint or x.name_hint
+        return b.widen(rounded)
+
+    scalars = {x: operand(x) for x in dict.fromkeys(op.operands)}
+    return rule(b, op, *(scalars[x] for x in op.operands))
+
+
+def continued(op: GraphOp) -> GraphOp | None:
+    """Return the elementwise producer that an elementwise operator continues, if there is one.
+
+    Nothing else reads it, and all other operands are smaller or constant, so that both would be in
+    one kernel anyway.
+    """
+    shape = op.result_type.get_shape()
+    large = {x for x in op.operands if shape_of(x) == shape and not is_constant(x)}
+    if len(large) != 1 or not (x := large.pop()).has_one_use():
+        return None
+    return x.owner if isinstance(x.owner, GraphOp) and type(x.owner) in SCALAR_RULES else None
+
+
+def is_constant(x: SSAValue) -> bool:
+    """Return whether a tensor is a constant, in any type."""
+    owner = x.owner
+    while isinstance(owner, graph.CastOp):
+        owner = owner.x.owner
+    return isinstance(owner, graph.ConstantOp | graph.FillOp)
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {

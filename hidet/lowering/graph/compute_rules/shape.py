@@ -1,7 +1,8 @@
 """Rules of operators that move elements: views, joins, padding, lookups and scatters."""
 
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Operation, SSAValue
@@ -9,115 +10,25 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.compute import STORED, GridOp
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.graph.base import GraphOp, element_type, python_number, shape_of
-from hidet.lowering.graph.compute_rules.grid_builder import (
-    GridBuilder,
-    Indices,
-    broadcast_indices,
-    window_element,
-)
+from hidet.dialects.graph.base import element_type, python_number, shape_of
+from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, window_element
+from hidet.lowering.graph.compute_rules.views import VIEWS, SourceOf, of_permute
 from hidet.lowering.single_walk import Rule
 from hidet.lowering.templates.scatter import scatter_kernel
 from hidet.rewriting.builder import Index
 
-IndicesOf = Callable[[Indices], Sequence[Index]]
-"""Maps the indices of a result element to those of the source element."""
 
-
-def moved(b: GridBuilder, op: GraphOp, x: SSAValue, source_of: IndicesOf) -> SSAValue:
-    """Build a grid of unchanged elements of x."""
-    return b.result_of(op, lambda indices: b.element(x, source_of(indices)))
-
-
-# ----------------------------------------------------------------------------- views
-
-
-def reshape(b: GridBuilder, op: graph.ReshapeOp) -> SSAValue:
-    """The same linear index, computed separately for parts of the shapes that agree."""
-    source, target = shape_of(op.x), op.result_type.get_shape()
-
-    def source_of(indices: Indices) -> list[Index]:
-        found: list[Index] = [0] * len(source)
-        for source_dims, target_dims in reshape_parts(source, target):
-            number = b.join(
-                [indices[dim] for dim in target_dims], [target[dim] for dim in target_dims]
-            )
-            parts = b.split(number, [source[dim] for dim in source_dims])
-            for dim, part in zip(source_dims, parts, strict=True):
-                found[dim] = part
-        return found
-
-    return moved(b, op, op.x, source_of)
-
-
-def reshape_parts(
-    source: Sequence[int], target: Sequence[int]
-) -> list[tuple[list[int], list[int]]]:
-    """Split two shapes of equal size into the smallest parts that agree.
-
-    Return the dimensions of both shapes for each part, without dimensions of size 1: [2, 3, 4] and
-    [6, 1, 2, 2] give ([0, 1], [0]) and ([2], [2, 3]).
-    """
-    left = [dim for dim, size in enumerate(source) if size != 1]
-    right = [dim for dim, size in enumerate(target) if size != 1]
-    parts: list[tuple[list[int], list[int]]] = []
-    while left:
-        of_source, of_target = [left.pop(0)], [right.pop(0)]
-        while (have := prod(source[d] for d in of_source)) != (
-            want := prod(target[d] for d in of_target)
-        ):
-            if have < want:
-                of_source.append(left.pop(0))
-            else:
-                of_target.append(right.pop(0))
-        parts.append((of_source, of_target))
-    return parts
-
-
-def permute(b: GridBuilder, op: graph.ReorderingOp) -> SSAValue:
-    """Index i of the result is index dims[i] of x."""
-    dims = op.dims.get_values()
-    order = sorted(range(len(dims)), key=lambda i: dims[i])
-    return moved(b, op, op.x, lambda indices: [indices[i] for i in order])
+def view(source_of: SourceOf, b: GridBuilder, op: Any) -> SSAValue:
+    """A grid of unchanged elements of x."""
+    return b.result_of(op, lambda indices: b.element(op.x, source_of(b, op, indices)))
 
 
 def pack(b: GridBuilder, op: graph.PackOp) -> SSAValue:
     """A permutation that is stored."""
-    result = permute(b, op)
+    result = view(of_permute, b, op)
     assert isinstance(result.owner, GridOp)
     result.owner.attributes[STORED] = UnitAttr()
     return result
-
-
-def expand(b: GridBuilder, op: graph.ExpandOp) -> SSAValue:
-    """Leading indices are dropped, and dimensions of size 1 are read at 0."""
-    return moved(b, op, op.x, lambda indices: broadcast_indices(indices, shape_of(op.x)))
-
-
-def slice_(b: GridBuilder, op: graph.SliceOp) -> SSAValue:
-    """Start + step * index in each dimension."""
-    ranges = list(zip(op.starts.get_values(), op.steps.get_values(), strict=True))
-
-    def source_of(indices: Indices) -> list[Index]:
-        return [
-            b.add(b.mul(index, step), start)
-            for index, (start, step) in zip(indices, ranges, strict=True)
-        ]
-
-    return moved(b, op, op.x, source_of)
-
-
-def as_strided(b: GridBuilder, op: graph.AsStridedOp) -> SSAValue:
-    """Offset + the sum of indices times strides."""
-    strides = op.strides.get_values()
-
-    def source_of(indices: Indices) -> list[Index]:
-        place: Index = 0
-        for index, stride in zip(indices, strides, strict=True):
-            place = b.add(place, b.mul(index, stride))
-        return [b.add(place, op.offset.value.data)]
-
-    return moved(b, op, op.x, source_of)
 
 
 # ----------------------------------------------------------------------------- joins and padding
@@ -183,10 +94,11 @@ def gather(b: GridBuilder, op: graph.GatherOp) -> SSAValue:
     """x[i, ids[i, j, k], k]."""
     axis = op.axis.value.data
 
-    def source_of(indices: Indices) -> list[Index]:
-        return [*indices[:axis], b.read_index(op.ids, indices), *indices[axis + 1 :]]
+    def scalar_at(indices: Indices) -> SSAValue:
+        at = b.read_index(op.ids, indices)
+        return b.element(op.x, [*indices[:axis], at, *indices[axis + 1 :]])
 
-    return moved(b, op, op.x, source_of)
+    return b.result_of(op, scalar_at)
 
 
 def scatter(on_cpu: bool, b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
@@ -205,14 +117,10 @@ def scatter(on_cpu: bool, b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
-    graph.AsStridedOp: as_strided,
+    **{kind: partial(view, source_of) for kind, source_of in VIEWS.items()},
     graph.ConcatOp: concat,
-    graph.ExpandOp: expand,
     graph.GatherOp: gather,
     graph.PadOp: pad,
     graph.PackOp: pack,
-    graph.PermuteOp: permute,
-    graph.ReshapeOp: reshape,
-    graph.SliceOp: slice_,
     graph.WindowsOp: windows,
 }
