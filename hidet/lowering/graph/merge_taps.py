@@ -5,6 +5,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -21,13 +22,20 @@ CHANNELS = 4
 VECTOR_BYTES = 16
 """The alignment of the windows of a row, which are read by vectors."""
 
+WINDOW_BYTES = 128
+"""The bytes of a window of several output pixels: the widest rows of a swizzled tile."""
+
+MIN_WINDOWS = 1 << 12
+"""The fewest windows of several output pixels, so that there are tiles for most multiprocessors."""
+
 
 class MergeTaps(RewritePattern):
     """A convolution of few channels becomes one of windows of rows, with filters of width 1.
 
-    Images [N, C, H, W] are padded and stored as rows [N, H, W * 4] of pixels. The window of an
-    output pixel in a row, all taps and channels, is contiguous and overlaps that of the next one:
-    as channels of an image [N, KW * 4, H, OW]. Filters [O, C, KH, KW] are [O, KW * 4, KH, 1].
+    Images [N, C, H, W] are padded and stored as rows [N, H, W * 4] of pixels. The window of P
+    adjacent output pixels in a row, all taps and channels, is contiguous and overlaps that of the
+    next ones: as channels of an image [N, T * 4, H, OW / P]. Filters [O, C, KH, KW] are shifted for
+    each of the pixels: [P * O, T * 4, KH, 1].
     """
 
     @op_type_rewrite_pattern
@@ -40,46 +48,104 @@ class MergeTaps(RewritePattern):
         if step * CHANNELS * element % VECTOR_BYTES or element * CHANNELS >= VECTOR_BYTES:
             return
         b = LocatedBuilder.like(op)
-        taps = width + width % 2  # whole vectors
+        most = WINDOW_BYTES // (element * CHANNELS)
+        pixels = _pixels(op, most)
+        taps = most if pixels > 1 else width + width % 2  # whole vectors
         convolution = graph.Conv2dOp(
-            _windows(b, op, taps),
-            _filters(b, op.weight, taps),
-            op.bias,
+            _windows(b, op, taps, pixels),
+            _filters(b, op, taps, pixels),
+            _repeated(b, op.bias, pixels),
             stride=(op.window.stride[0], 1),
             dilation=(op.window.dilation[0], 1),
             precision=op.precision.data,
             result_element=element_type(op.result),
         )
-        rewriter.replace(op, convolution)
+        if pixels == 1:
+            rewriter.replace(op, convolution)
+        else:
+            b.insert(convolution)
+            rewriter.replace(op, [], [_pixels_apart(b, convolution.result, pixels)])
 
 
-def _windows(b: LocatedBuilder, op: graph.Conv2dOp, taps: int) -> SSAValue:
+def _pixels(op: graph.Conv2dOp, taps: int) -> int:
+    """Return how many adjacent output pixels share a window of at most `taps` pixels.
+
+    TMA loads then have fewer and longer rows. More weights of a window are zero, but tensor cores
+    would wait for the loads of the other windows. A result that is returned has one pixel per
+    window: it is stored channel by channel.
+    """
+    step, width = op.window.stride[1], shape_of(op.weight)[3]
+    images, _, height, columns = shape_of(op.result)
+    fits = [
+        pixels
+        for pixels in range(2, taps)
+        if columns % pixels == 0
+        and (pixels - 1) * step + width <= taps
+        and images * height * columns // pixels >= MIN_WINDOWS
+    ]
+    return max(fits) if fits and not _is_returned(op.result) else 1
+
+
+def _is_returned(value: SSAValue) -> bool:
+    """Return whether a function returns a tensor, or what elementwise operators make of it."""
+    users = [use.operation for use in value.uses]
+    results = [user.results[0] for user in users if isinstance(user, graph.GraphOp)]
+    return any(isinstance(user, ReturnOp) for user in users) or any(
+        shape_of(result) == shape_of(value) and _is_returned(result)
+        for result in results
+        if not isinstance(result.owner, graph.Conv2dOp)
+    )
+
+
+def _windows(b: LocatedBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
     """Return the images of the windows of each row."""
     images, channels, *sizes = shape_of(op.x)
     *_, height, width = shape_of(op.result)
     (down, step), (top, left) = op.window.stride, op.window.padding
     reach = op.window.dilation[0] * (op.window.kernel[0] - 1)
     rows = max(down * (height - 1) + reach + 1, top + sizes[0])
-    pixels = max(step * (width - 1) + taps, left + sizes[1])
-    pixels += pixels % 2
-    high = [0, CHANNELS - channels, rows - top - sizes[0], pixels - left - sizes[1]]
+    length = max(step * (width - pixels) + taps, left + sizes[1])
+    length += length % 2
+    high = [0, CHANNELS - channels, rows - top - sizes[0], length - left - sizes[1]]
     padded = b.insert(graph.PadOp(op.x, [0, 0, top, left], high)).result
     last = b.insert(graph.PermuteOp(padded, [0, 2, 3, 1])).result
-    merged = b.insert(graph.ReshapeOp(last, [images, rows, pixels * CHANNELS])).result
+    merged = b.insert(graph.ReshapeOp(last, [images, rows, length * CHANNELS])).result
     stored = b.insert(graph.PackOp(merged, [0, 1, 2])).result
     flat = b.insert(graph.ReshapeOp(stored, [prod(shape_of(stored))])).result
-    row = pixels * CHANNELS
-    shape, strides = [images, taps * CHANNELS, rows, width], [rows * row, 1, row, step * CHANNELS]
+    row = length * CHANNELS
+    shape = [images, taps * CHANNELS, rows, width // pixels]
+    strides = [rows * row, 1, row, pixels * step * CHANNELS]
     return b.insert(graph.AsStridedOp(flat, shape, strides)).result
 
 
-def _filters(b: LocatedBuilder, weight: SSAValue, taps: int) -> SSAValue:
-    """Return filters whose channels are those of all taps of a row."""
-    filters, channels, height, width = shape_of(weight)
-    high = [0, CHANNELS - channels, 0, taps - width]
-    padded = b.insert(graph.PadOp(weight, [0] * 4, high)).result
-    moved = b.insert(graph.PermuteOp(padded, [0, 3, 1, 2])).result
-    return b.insert(graph.ReshapeOp(moved, [filters, taps * CHANNELS, height, 1])).result
+def _filters(b: LocatedBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
+    """Return filters for each pixel of a window, whose channels are those of all its taps."""
+    filters, channels, height, width = shape_of(op.weight)
+    shifted: list[SSAValue] = []
+    for left in range(0, pixels * op.window.stride[1], op.window.stride[1]):
+        high = [0, CHANNELS - channels, 0, taps - width - left]
+        shifted.append(b.insert(graph.PadOp(op.weight, [0, 0, 0, left], high)).result)
+    merged = shifted[0] if pixels == 1 else b.insert(graph.ConcatOp(shifted, 0)).result
+    moved = b.insert(graph.PermuteOp(merged, [0, 3, 1, 2])).result
+    shape = [pixels * filters, taps * CHANNELS, height, 1]
+    return b.insert(graph.ReshapeOp(moved, shape)).result
+
+
+def _repeated(b: LocatedBuilder, bias: SSAValue | None, pixels: int) -> SSAValue | None:
+    """Return the bias for each pixel of a window."""
+    if bias is None or pixels == 1:
+        return bias
+    return b.insert(graph.ConcatOp([bias] * pixels, 0)).result
+
+
+def _pixels_apart(b: LocatedBuilder, result: SSAValue, pixels: int) -> SSAValue:
+    """Return images [N, O, H, W] of results [N, P * O, H, W / P]."""
+    images, filters, height, width = shape_of(result)
+    parts = [images, pixels, filters // pixels, height, width]
+    apart = b.insert(graph.ReshapeOp(result, parts)).result
+    moved = b.insert(graph.PermuteOp(apart, [0, 2, 3, 4, 1])).result
+    shape = [images, filters // pixels, height, width * pixels]
+    return b.insert(graph.ReshapeOp(moved, shape)).result
 
 
 @dataclass(frozen=True)
@@ -88,7 +154,8 @@ class MergeTapsPass(ModulePass):
 
     Matches convolutions of f16 and bf16 with up to four channels and an even horizontal stride: a
     pixel is less than a vector, and every second pixel is aligned like one. The first layer of a
-    network then reads vectors of taps, or boxes of 32 and 64 channels by TMA.
+    network then reads vectors of taps, or boxes of 32 and 64 channels by TMA. In large images
+    several adjacent output pixels share a window of 64 channels.
     """
 
     name = "merge-taps"

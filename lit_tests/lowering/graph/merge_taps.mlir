@@ -19,6 +19,30 @@ func.func @stem(%x: tensor<2x3x32x32xf16>, %w: tensor<64x3x7x7xf16>) -> tensor<2
   func.return %y : tensor<2x64x16x16xf16>
 }
 
+// In larger images 4 adjacent output pixels have a window of 16 pixels, 128 bytes, and 4 times the
+// filters, shifted by 2 pixels each: loads of longer rows. A result that is returned has none.
+
+// CHECK-LABEL: func.func @large
+// CHECK:         %[[v:.*]] = graph.as_strided %{{.*}} {strides = array<i64: 212512, 1, 928, 32>} {{.*}} -> tensor<4x64x229x28xf16>
+// CHECK-NEXT:    %[[a:.*]] = graph.pad %w {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 1, 0, 9>
+// CHECK-NEXT:    %[[b:.*]] = graph.pad %w {low = array<i64: 0, 0, 0, 2>, high = array<i64: 0, 1, 0, 7>
+// CHECK-NEXT:    %[[c:.*]] = graph.pad %w {low = array<i64: 0, 0, 0, 4>, high = array<i64: 0, 1, 0, 5>
+// CHECK-NEXT:    %[[d:.*]] = graph.pad %w {low = array<i64: 0, 0, 0, 6>, high = array<i64: 0, 1, 0, 3>
+// CHECK-NEXT:    %[[e:.*]] = graph.concat %[[a]], %[[b]], %[[c]], %[[d]] {axis = 0 : i64}
+// CHECK:         %[[f:.*]] = graph.concat %bias, %bias, %bias, %bias {axis = 0 : i64}
+// CHECK-NEXT:    %[[y:.*]] = graph.conv2d %[[v]], %{{.*}}, %[[f]] {stride = array<i64: 2, 1>} : {{.*}} -> tensor<4x256x112x28xf16>
+// CHECK-NEXT:    %[[r:.*]] = graph.reshape %[[y]] : (tensor<4x256x112x28xf16>) -> tensor<4x4x64x112x28xf16>
+// CHECK-NEXT:    %[[m:.*]] = graph.permute %[[r]] {dims = array<i64: 0, 2, 3, 4, 1>}
+// CHECK-NEXT:    %y = graph.reshape %[[m]] : (tensor<4x64x112x28x4xf16>) -> tensor<4x64x112x112xf16>
+// CHECK:         graph.as_strided %{{.*}} -> tensor<4x32x229x112xf16>
+func.func @large(%x: tensor<4x3x224x224xf16>, %w: tensor<64x3x7x7xf16>, %bias: tensor<64xf16>) -> (tensor<4x64xf16>, tensor<4x64x112x112xf16>) {
+  %y = graph.conv2d %x, %w, %bias {stride = array<i64: 2, 2>, padding = array<i64: 3, 3>} : (tensor<4x3x224x224xf16>, tensor<64x3x7x7xf16>, tensor<64xf16>) -> tensor<4x64x112x112xf16>
+  %m = graph.mean %y {axes = array<i64: 2, 3>} : (tensor<4x64x112x112xf16>) -> tensor<4x64xf16>
+  %z = graph.conv2d %x, %w, %bias {stride = array<i64: 2, 2>, padding = array<i64: 3, 3>} : (tensor<4x3x224x224xf16>, tensor<64x3x7x7xf16>, tensor<64xf16>) -> tensor<4x64x112x112xf16>
+  %r = graph.relu %z : tensor<4x64x112x112xf16>
+  func.return %m, %r : tensor<4x64xf16>, tensor<4x64x112x112xf16>
+}
+
 // A step of one pixel is no multiple of 16 bytes; neither is one of dilated taps contiguous. Pixels
 // of f32 are vectors, and more channels have their own.
 

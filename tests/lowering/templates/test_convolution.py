@@ -12,6 +12,7 @@ from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.frontends.torch.dtypes import type_of
+from hidet.lowering.graph import merge_taps
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.blocking import Blocking
 from hidet.runtime.plan import TensorMap
@@ -108,6 +109,36 @@ def test_few_channels(check, choose, seed):
     taps = 4 * w.shape[2] * (kernel[1] + kernel[1] % 2)
     work = [each.work.operations for each in graph.plan.kernels if each.work]
     assert 2 * y.numel() * taps in work
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_windows_of_several_pixels(check, choose, monkeypatch, seed):
+    """Adjacent output pixels of large images share a window of 16 pixels, and shifted filters."""
+    monkeypatch.setattr(merge_taps, "MIN_WINDOWS", 1)
+    draw = random.Random(seed)
+    torch.manual_seed(seed)
+    step, kernel, padding = draw.choice((2, 4)), [draw.randint(2, 3), draw.randint(2, 7)], seed % 3
+    pixels = (16 - kernel[1]) // step + 1
+    width = step * (pixels * draw.randint(1, 2) - 1) + kernel[1] - 2 * padding
+    x = torch.randn(2, draw.randint(1, 4), 9, width).half()
+    w, bias = torch.randn(8, x.shape[1], *kernel).half(), torch.randn(8).half()
+    y = functional.conv2d(x.double(), w.double(), bias.double(), (1, step), padding)
+    image, filters, result, rows = map(type_of, (x, w, y.half(), y.half().amax(3)))
+    graph = check(
+        f"""
+      %p = graph.conv2d %x, %w, %b {{stride = array<i64: 1, {step}>,
+        padding = array<i64: {padding}, {padding}>}}
+        : ({image}, {filters}, {type_of(bias)}) -> {result}
+      %y = graph.max %p {{axes = array<i64: 3>}} : ({result}) -> {rows}""",
+        {"x": x, "w": w, "b": bias},
+        {"y": y.amax(3)},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        kernels=4,
+        options=choose(draw.choice(CHOICES)),
+    )
+    work = [each.work.operations for each in graph.plan.kernels if each.work]
+    assert 2 * y.numel() * 16 * 4 * kernel[0] in work
 
 
 @pytest.mark.parametrize(("depth", "copied"), [(64, 16), (8, 16), (4, 8), (3, 8)])
