@@ -30,6 +30,9 @@ SAMPLE_SECONDS = 0.03
 SAMPLES = 5
 """The number of measurements over which the time of a candidate is the median."""
 
+WARM_SECONDS = 0.05
+"""How long a GPU works before the first measurement: idle ones lower their clock."""
+
 LONG_SECONDS = 1.0
 """A launch that takes longer is measured once."""
 
@@ -136,6 +139,11 @@ class Bench:
     def _times(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return the median microseconds of a launch of each candidate, measured interleaved."""
         runs = [self._sampler(each) for each in candidates]
+        if self._known().device.type == "cuda":
+            start = perf_counter()
+            while perf_counter() - start < WARM_SECONDS:
+                for run in runs:
+                    run()
         samples = [[run() for run in runs] for _ in range(SAMPLES)]
         return [median(column) * 1e6 for column in zip(*samples, strict=True)]
 

@@ -45,11 +45,10 @@ def best_split(problem: Problem, arch: Arch, *, joins: bool = False) -> int:
     return best
 
 
-def time_of(problem: Problem, arch: Arch) -> float:
-    """Return the time of a matmul with its best tiling, in microseconds."""
-    best = fastest(problem, arch)
-    assert best is not None
-    return estimate(best, problem, arch)
+def time_of(problem: Problem, arch: Arch, limit: float = inf) -> float:
+    """Return the time of a matmul with its best tiling, in microseconds; infinity above a limit."""
+    best = fastest(problem, arch, limit)
+    return inf if best is None else estimate(best, problem, arch)
 
 
 def time_in_parts(
@@ -57,13 +56,13 @@ def time_in_parts(
 ) -> float:
     """Return the time of a split matmul in microseconds, including the reads of partial sums.
 
-    If that is known to exceed a limit without a search for its tiling, return a lower bound.
+    Infinity if that exceeds a limit.
     """
     split = replace(problem, batch=problem.batch * parts, k=problem.k // parts, result_bytes=4)
     results = split.m * split.n
     rest = 4 * split.batch * results / arch.bandwidth * 1e6 + (0 if joins else SECOND_KERNEL)
     least = rest + split.memory_time(results, arch) + LAUNCH + START
-    return least if least >= limit else rest + time_of(split, arch)
+    return inf if least >= limit else rest + time_of(split, arch, limit - rest)
 
 
 NEXT_KERNEL = 1.0

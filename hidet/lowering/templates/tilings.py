@@ -96,19 +96,23 @@ def candidates(problem: Problem, arch: Arch) -> Sequence[Blocking]:
 
 
 @cache
-def fastest(problem: Problem, arch: Arch) -> Blocking | None:
-    """Return the first of `candidates`, None without any; skip tiles that cannot be as fast."""
+def fastest(problem: Problem, arch: Arch, limit: float = inf) -> Blocking | None:
+    """Return the first of `candidates`; skip tiles that cannot be as fast.
+
+    None if there is none, or none whose estimate is below a limit.
+    """
     for tiles in _tiles(problem, arch):
-        best, least = None, (inf, 0)  # of equal estimates that of the first tile
+        best, least, fits = None, (limit, -1), False  # of equal estimates that of the first tile
         bounds = [least_time(tile, problem, arch) for tile in tiles]
         for number in sorted(range(len(tiles)), key=bounds.__getitem__):
-            if bounds[number] > least[0]:
+            if fits and bounds[number] > least[0]:
                 break
             for each in _fitting(tiles[number], problem, arch):
+                fits = True
                 rank = (estimate(each, problem, arch), number)
                 if rank < least:
                     best, least = each, rank
-        if best is not None:
+        if fits:
             return best
     return None
 
