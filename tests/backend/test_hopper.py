@@ -320,7 +320,9 @@ def test_a_barrier_at_which_nobody_arrives(try_on_cpu):
 
 # ---- the table -----------------------------------------------------------------------------------
 
-HEAD = """#include "hidet.h"
+HEAD = """#include "hidet_wgmma_bf16.h"
+#include "hidet_wgmma_f16.h"
+#include "hidet_wgmma_tf32.h"
 
 extern "C" __global__ void __launch_bounds__(128, 1) all(
     const __grid_constant__ hidet::TensorMap map, float* __restrict__ out) {

@@ -221,4 +221,5 @@ def test_headers_are_package_data():
         for name in re.findall(r'#include "([^"]+)"', path.read_text())
     }
     assert included <= names
-    assert names - included <= {"hidet.h"}
+    kinds = {f"hidet_wgmma_{kind}.h" for kind in ("f16", "bf16", "tf32")}
+    assert names - included == {"cuda_runtime.h", *kinds}

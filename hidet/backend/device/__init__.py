@@ -1,6 +1,7 @@
 """The device header: what generated kernels include, with one body for nvcc and one for g++.
 
-The C++ stands beside this file; `hidet.h` is where to begin reading.
+The C++ stands beside this file; `hidet.h` is where to begin reading. nvcc itself includes
+`cuda_runtime.h`.
 """
 
 import functools
@@ -12,7 +13,7 @@ INCLUDE_DIR = Path(__file__).parent
 
 
 def header_files() -> tuple[Path, ...]:
-    """List all files that `hidet.h` may include, by name."""
+    """List all files that kernels may include, by name."""
     return tuple(sorted([*INCLUDE_DIR.glob("*.h"), *INCLUDE_DIR.glob("*.cuh")]))
 
 

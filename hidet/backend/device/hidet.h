@@ -42,12 +42,15 @@
 //     launch   HIDET_KERNEL, HIDET_DYNAMIC_SHARED, dynamic_shared<T[N]>,
 //              grid_dependency_wait, launch_dependents
 //     roles    barrier_sync<count>, barrier_arrive<count>, setmaxnreg_inc<count>, ..._dec<count>
-//     wgmma    wgmma_m64n128k16_f16_f32 ..., matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
+//     wgmma    matrix_descriptor, wgmma_fence, wgmma_commit, wgmma_wait
 //     cluster  cluster_arrive, cluster_wait, mbarrier_arrive_cluster, tma_load_multicast
 //     strict   track_*, check_*: what instrumented kernels say (CPU only)
 //     tensor   TensorMap, tma_load, tma_load_pixels, tma_store, mbarrier_*, fence_proxy_async
 //
-// What is the same on both sides is written once, in hidet_scalar.h, hidet_memory.h, hidet_check.h.
+// and for a type of operands each, hidet_wgmma_*.h: wgmma_m64n128k16_f16_f32 ...
+//
+// What is the same on both sides is written once, in hidet_types.h, hidet_scalar.h, hidet_memory.h,
+// hidet_check.h.
 // A new family of instructions is a new pair of headers, included by hidet_cuda.cuh and hidet_cpu.h.
 // Macros in HIDET_ and capitals are the header's own; no name of a kernel is like that.
 //

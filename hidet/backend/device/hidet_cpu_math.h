@@ -6,13 +6,7 @@
 // g++ knows the C library by these names without <cmath>, whose reading takes longer than the
 // compilation of a typical kernel.
 #define HIDET_LIBM(name) __builtin_##name
-
-#if !defined(INFINITY)
-#define INFINITY __builtin_inff()
-#endif
-#if !defined(NAN)
-#define NAN __builtin_nanf("")
-#endif
+#define HIDET_DECLARE_LIBM(result, name, ...)
 
 namespace hidet {
 

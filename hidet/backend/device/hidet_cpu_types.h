@@ -1,31 +1,12 @@
-// CPU: half and bfloat16.
-//
-// Both are two bytes and nothing else: no operators, since the compiler does all arithmetic in float
-// and converts explicitly, with hidet::cast. Conversions to them round to nearest even, keep
-// subnormal numbers, and map NaN to NaN.
+// CPU: conversions of half and bfloat16.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include "hidet_types.h"
+
 namespace hidet {
-
-struct half {
-  std::uint16_t bits;
-};
-
-struct bfloat16 {
-  std::uint16_t bits;
-};
-
-// Two of them that are computed together.
-struct alignas(4) half2 {
-  half x, y;
-};
-
-struct alignas(4) bfloat162 {
-  bfloat16 x, y;
-};
 
 #if defined(__aarch64__) || (defined(__F16C__) && __GNUC__ >= 12)
 
@@ -83,15 +64,12 @@ HIDET_DEVICE half to_half(float x) {
 
 #endif
 
-// bfloat16 is the upper half of a float.
 HIDET_DEVICE float to_float(bfloat16 x) {
   return __builtin_bit_cast(float, static_cast<std::uint32_t>(x.bits) << 16);
 }
 
 HIDET_DEVICE bfloat16 to_bfloat16(float x) {
-  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, x);
-  const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  return {static_cast<std::uint16_t>(x != x ? 0x7fc0u : rounded)};
+  return rounded_to_bfloat16(__builtin_bit_cast(std::uint32_t, x));
 }
 
 // The integer towards zero; the nearest one where T has none, and 0 for NaN.

@@ -183,21 +183,20 @@ static inline long long matrix_descriptor(const void* p) {
                                         cpu::multiply_group<n, T, false, transposed_b>, #name, \
                                         line);                                                 \
   }
-#define HIDET_WGMMA(n)                                           \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half)            \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16)       \
-  HIDET_WGMMA_OF(wgmma_m64n##n##k8_tf32_f32, n, float)           \
-  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k16_f16_f32, n, half)      \
-  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k16_bf16_f32, n, bfloat16) \
+// The products of one n, of each type of operands, and F of each n: see hidet_wgmma_f16.h.
+#define HIDET_WGMMA_F16(n)                            \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_f16_f32, n, half) \
+  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k16_f16_f32, n, half)
+#define HIDET_WGMMA_BF16(n)                                \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k16_bf16_f32, n, bfloat16) \
+  HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k16_bf16_f32, n, bfloat16)
+#define HIDET_WGMMA_TF32(n)                            \
+  HIDET_WGMMA_OF(wgmma_m64n##n##k8_tf32_f32, n, float) \
   HIDET_WGMMA_RS_OF(wgmma_rs_m64n##n##k8_tf32_f32, n, float)
-
-HIDET_WGMMA(8) HIDET_WGMMA(16) HIDET_WGMMA(24) HIDET_WGMMA(32)
-HIDET_WGMMA(40) HIDET_WGMMA(48) HIDET_WGMMA(56) HIDET_WGMMA(64)
-HIDET_WGMMA(72) HIDET_WGMMA(80) HIDET_WGMMA(88) HIDET_WGMMA(96)
-HIDET_WGMMA(104) HIDET_WGMMA(112) HIDET_WGMMA(120) HIDET_WGMMA(128)
-HIDET_WGMMA(136) HIDET_WGMMA(144) HIDET_WGMMA(152) HIDET_WGMMA(160)
-HIDET_WGMMA(168) HIDET_WGMMA(176) HIDET_WGMMA(184) HIDET_WGMMA(192)
-HIDET_WGMMA(200) HIDET_WGMMA(208) HIDET_WGMMA(216) HIDET_WGMMA(224)
-HIDET_WGMMA(232) HIDET_WGMMA(240) HIDET_WGMMA(248) HIDET_WGMMA(256)
+#define HIDET_WGMMA_SHAPES(F)                             \
+  F(8) F(16) F(24) F(32) F(40) F(48) F(56) F(64)          \
+  F(72) F(80) F(88) F(96) F(104) F(112) F(120) F(128)     \
+  F(136) F(144) F(152) F(160) F(168) F(176) F(184) F(192) \
+  F(200) F(208) F(216) F(224) F(232) F(240) F(248) F(256)
 
 }  // namespace hidet

@@ -4,10 +4,15 @@
 #pragma once
 
 #define HIDET_DEVICE __device__ __forceinline__
+#define HIDET_LIBM(name) libm::name
+#define HIDET_DECLARE_LIBM(result, name, ...)                        \
+  namespace libm {                                                   \
+  extern "C" __device__ __device_builtin__ result name(__VA_ARGS__); \
+  }
 
 #include "hidet_cuda_types.cuh"
-#include "hidet_cuda_math.cuh"
 #include "hidet_scalar.h"
+#include "hidet_cuda_math.cuh"
 #include "hidet_cuda_arithmetic.cuh"
 #include "hidet_cuda_packed.cuh"
 #include "hidet_cuda_memory.cuh"

@@ -23,16 +23,18 @@ using Unsigned = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned
 #define HIDET_INTEGER_ATOMIC(function, U) \
   static_cast<T>(HIDET_SCOPED(function, reinterpret_cast<U*>(p), static_cast<U>(v)))
 
-// Store `wanted` in *p where that is `expected`; 16 bits take PTX (PTX ISA, "atom", .cas.b16).
+// Store `wanted` in *p where that is `expected`; 16 bits take PTX (PTX ISA, "atom", .cas.b16), for a
+// block as for a GPU.
+#define HIDET_CAS(scope)                                            \
+  asm volatile("atom.relaxed." scope ".cas.b16 %0, [%1], %2, %3;"   \
+               : "=h"(old)                                          \
+               : "l"(p), "h"(expected), "h"(wanted)                 \
+               : "memory")
 template <Scope scope, typename Bits>
 HIDET_DEVICE Bits swap_if(Bits* p, Bits expected, Bits wanted) {
   if constexpr (sizeof(Bits) == 2) {
-    static_assert(scope == Scope::sys, "CUDA adds 16-bit floats itself for a block and a GPU");
     Bits old;
-    asm volatile("atom.relaxed.sys.cas.b16 %0, [%1], %2, %3;"
-                 : "=h"(old)
-                 : "l"(p), "h"(expected), "h"(wanted)
-                 : "memory");
+    if constexpr (scope == Scope::sys) HIDET_CAS("sys"); else HIDET_CAS("gpu");
     return old;
   } else {
     return HIDET_SCOPED(atomicCAS, p, expected, wanted);
@@ -53,6 +55,33 @@ HIDET_DEVICE T atomic_update(T* p, Update update) {
   return bit_cast<T>(old);
 }
 
+// Add 16-bit floats, one or two, for a GPU (PTX ISA, "atom", .add.noftz).
+#define HIDET_ADD_HALF(T, Bits, constraint, instruction)        \
+  HIDET_DEVICE T add_half(T* p, T v) {                          \
+    Bits old;                                                   \
+    asm volatile("atom.add.noftz." instruction " %0, [%1], %2;" \
+                 : "=" constraint(old)                          \
+                 : "l"(p), constraint(bit_cast<Bits>(v))        \
+                 : "memory");                                   \
+    return bit_cast<T>(old);                                    \
+  }
+
+HIDET_ADD_HALF(half, unsigned short, "h", "f16")
+HIDET_ADD_HALF(half2, unsigned, "r", "f16x2")
+#if __CUDA_ARCH__ >= 900
+HIDET_ADD_HALF(bfloat16, unsigned short, "h", "bf16")
+HIDET_ADD_HALF(bfloat162, unsigned, "r", "bf16x2")
+#else
+HIDET_DEVICE bfloat16 sum_of(bfloat16 a, bfloat16 b) { return to_bfloat16(to_float(a) + to_float(b)); }
+HIDET_DEVICE bfloat16 add_half(bfloat16* p, bfloat16 v) {
+  return atomic_update<Scope::gpu>(p, [v](bfloat16 old) { return sum_of(old, v); });
+}
+HIDET_DEVICE bfloat162 add_half(bfloat162* p, bfloat162 v) {
+  return atomic_update<Scope::gpu>(
+      p, [v](bfloat162 old) { return bfloat162{sum_of(old.x, v.x), sum_of(old.y, v.y)}; });
+}
+#endif
+
 }  // namespace cuda
 
 template <Scope scope = Scope::gpu, typename T>
@@ -65,7 +94,7 @@ HIDET_DEVICE T atomic_add(T* p, same<T> v) {
     return cuda::atomic_update<scope>(
         p, [v](T old) { return cast<T>(to_float(old) + to_float(v)); });
   } else {
-    return ::atomicAdd(p, v);  // that of the GPU, which is one of the block as well
+    return cuda::add_half(p, v);  // that of the GPU, which is one of the block as well
   }
 }
 
@@ -76,10 +105,9 @@ HIDET_DEVICE void atomic_add_pair(T* p, T first, T second) {
   if constexpr (scope == Scope::sys) {
     atomic_add<scope>(p, first);
     atomic_add<scope>(p + 1, second);
-  } else if constexpr (std::is_same_v<T, half>) {
-    ::atomicAdd(reinterpret_cast<::__half2*>(p), ::__halves2half2(first, second));
   } else {
-    ::atomicAdd(reinterpret_cast<::__nv_bfloat162*>(p), ::__halves2bfloat162(first, second));
+    using Pair = std::conditional_t<std::is_same_v<T, half>, half2, bfloat162>;
+    cuda::add_half(reinterpret_cast<Pair*>(p), Pair{first, second});
   }
 }
 

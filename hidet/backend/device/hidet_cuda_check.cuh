@@ -1,8 +1,6 @@
 // CUDA: assertions, and values that are checked before they are used.
 #pragma once
 
-#include <cstdio>
-
 namespace hidet {
 
 // Print a message and stop (PTX ISA, trap), which makes the launch fail, unless the condition holds.
@@ -10,7 +8,7 @@ HIDET_DEVICE void check(bool condition, const char* what) {
   if (!condition) {
     ::printf("block (%d, %d, %d), thread (%d, %d, %d): the assertion does not hold: %s\n", blockIdx.x,
              blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, what);
-    ::__trap();
+    asm volatile("trap;");
   }
 }
 
@@ -22,7 +20,7 @@ HIDET_DEVICE void check(bool condition, const char* what) {
            "size %lld\n  at: %s\n",
            blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, index, size,
            where);
-  ::__trap();
+  asm volatile("trap;");
   __builtin_unreachable();
 }
 
@@ -30,7 +28,7 @@ HIDET_DEVICE void check(bool condition, const char* what) {
   ::printf("block (%d, %d, %d), thread (%d, %d, %d): ZeroDivisionError: an integer is divided by "
            "zero\n  at: %s\n",
            blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, where);
-  ::__trap();
+  asm volatile("trap;");
   __builtin_unreachable();
 }
 

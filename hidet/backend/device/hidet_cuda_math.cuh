@@ -1,14 +1,14 @@
-// CUDA: where the elementary functions come from, and those that have an instruction.
+// CUDA: elementary functions that are not the same on the CPU.
 #pragma once
-
-#define HIDET_LIBM(name) ::name
 
 namespace hidet {
 
-HIDET_DEVICE float rsqrt(float x) { return ::rsqrtf(x); }
-HIDET_DEVICE double rsqrt(double x) { return ::rsqrt(x); }
-HIDET_DEVICE float pow(float x, float y) { return ::powf(x, y); }
-HIDET_DEVICE double pow(double x, double y) { return ::pow(x, y); }
+HIDET_UNARY(rsqrt, rsqrt)
+HIDET_BINARY(pow, pow)
+
+// The larger or smaller number, the other one if one of them is NaN: as torch.fmax and torch.fmin.
+HIDET_BINARY(fmax, fmax)
+HIDET_BINARY(fmin, fmin)
 
 // The larger or smaller number, NaN if one of them is NaN: as torch.maximum and torch.minimum.
 // One instruction for float since sm_80 (PTX ISA, max and min, `.NaN`).
@@ -34,11 +34,5 @@ HIDET_DEVICE float minimum(float a, float b) {
 
 HIDET_DEVICE double maximum(double a, double b) { return a > b || a != a ? a : b; }
 HIDET_DEVICE double minimum(double a, double b) { return a < b || a != a ? a : b; }
-
-// The larger or smaller number, the other one if one of them is NaN: as torch.fmax and torch.fmin.
-HIDET_DEVICE float fmax(float a, float b) { return ::fmaxf(a, b); }
-HIDET_DEVICE double fmax(double a, double b) { return ::fmax(a, b); }
-HIDET_DEVICE float fmin(float a, float b) { return ::fminf(a, b); }
-HIDET_DEVICE double fmin(double a, double b) { return ::fmin(a, b); }
 
 }  // namespace hidet

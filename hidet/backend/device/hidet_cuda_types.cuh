@@ -1,23 +1,46 @@
-// CUDA: half and bfloat16 are the types of the toolkit.
+// CUDA: conversions of half and bfloat16 (PTX ISA, "cvt").
+//
+// Reading the toolkit's headers of these types takes longer than the compilation of a typical kernel.
 #pragma once
-
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cstdint>
 #include <type_traits>
 
+#include "hidet_types.h"
+
 namespace hidet {
 
-using half = ::__half;
-using bfloat16 = ::__nv_bfloat16;
-using half2 = ::__half2;
-using bfloat162 = ::__nv_bfloat162;
+HIDET_DEVICE float to_float(half x) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+}
 
-HIDET_DEVICE float to_float(half x) { return ::__half2float(x); }
-HIDET_DEVICE float to_float(bfloat16 x) { return ::__bfloat162float(x); }
-HIDET_DEVICE half to_half(float x) { return ::__float2half_rn(x); }
-HIDET_DEVICE bfloat16 to_bfloat16(float x) { return ::__float2bfloat16_rn(x); }
+HIDET_DEVICE half to_half(float x) {
+  half result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+}
+
+HIDET_DEVICE float to_float(bfloat16 x) {
+  float result;
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.f32.bf16 %0, %1;" : "=f"(result) : "h"(x.bits));
+#else
+  asm("mov.b32 %0, {0, %1};" : "=f"(result) : "h"(x.bits));
+#endif
+  return result;
+}
+
+HIDET_DEVICE bfloat16 to_bfloat16(float x) {
+#if __CUDA_ARCH__ >= 800
+  bfloat16 result;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+#else
+  return rounded_to_bfloat16(::__float_as_uint(x));
+#endif
+}
 
 // The integer towards zero; the nearest one where T has none, and 0 for NaN. The instructions do so
 // but for NaN as a number of 64 bits, and have no numbers of 8 bits.
@@ -34,7 +57,8 @@ HIDET_DEVICE T to_integer(float x) {
     constexpr int largest = (1 << (sizeof(T) * 8 - std::is_signed_v<T>)) - 1;
     constexpr int smallest = std::is_signed_v<T> ? -largest - 1 : 0;
     const int number = ::__float2int_rz(x);
-    return static_cast<T>(::min(::max(number, smallest), largest));
+    const int below = number > smallest ? number : smallest;
+    return static_cast<T>(below < largest ? below : largest);
   }
 }
 

@@ -7,9 +7,23 @@ namespace cuda {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
 
+// A value as the functions of CUDA shuffle it, which know no 2-byte floats, and the value of that.
 template <typename T>
-HIDET_DEVICE constexpr void check_shuffle() {
+HIDET_DEVICE auto shuffled(T v) {
   static_assert(sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8, "shuffles move 2, 4 or 8 bytes");
+  if constexpr (is_2_byte_float<T>) {
+    return bit_cast<unsigned short>(v);
+  } else {
+    return v;
+  }
+}
+template <typename T, typename S>
+HIDET_DEVICE T unshuffled(S v) {
+  if constexpr (is_2_byte_float<T>) {
+    return bit_cast<T>(static_cast<unsigned short>(v));
+  } else {
+    return static_cast<T>(v);
+  }
 }
 
 }  // namespace cuda
@@ -44,29 +58,25 @@ HIDET_DEVICE void sync_warp(unsigned mask = cuda::kAllLanes) { ::__syncwarp(mask
 // The value of the lane `lane` of the own segment.
 template <typename T>
 HIDET_DEVICE T shfl(T v, int lane, int width = 32, unsigned mask = cuda::kAllLanes) {
-  cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_sync(mask, v, lane, width));
+  return cuda::unshuffled<T>(::__shfl_sync(mask, cuda::shuffled(v), lane, width));
 }
 
 // The value of the lane `delta` below; the own one where that is in another segment.
 template <typename T>
 HIDET_DEVICE T shfl_up(T v, unsigned delta, int width = 32, unsigned mask = cuda::kAllLanes) {
-  cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_up_sync(mask, v, delta, width));
+  return cuda::unshuffled<T>(::__shfl_up_sync(mask, cuda::shuffled(v), delta, width));
 }
 
 // The value of the lane `delta` above; the own one where that is in another segment.
 template <typename T>
 HIDET_DEVICE T shfl_down(T v, unsigned delta, int width = 32, unsigned mask = cuda::kAllLanes) {
-  cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_down_sync(mask, v, delta, width));
+  return cuda::unshuffled<T>(::__shfl_down_sync(mask, cuda::shuffled(v), delta, width));
 }
 
 // The value of the lane with the number `own ^ offset`; the own one where that is in a later segment.
 template <typename T>
 HIDET_DEVICE T shfl_xor(T v, int offset, int width = 32, unsigned mask = cuda::kAllLanes) {
-  cuda::check_shuffle<T>();
-  return static_cast<T>(::__shfl_xor_sync(mask, v, offset, width));
+  return cuda::unshuffled<T>(::__shfl_xor_sync(mask, cuda::shuffled(v), offset, width));
 }
 
 // ---- votes ----------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 // Included last by hidet_cuda.cuh and hidet_cpu.h, which have defined by then
 //
 //     HIDET_DEVICE          the qualifiers of a function that a kernel may call
-//     HIDET_LIBM(name)      the function `name` of the C library, as the compiler knows it
+//     HIDET_LIBM(name)      the function `name` of the C library, as the compiler knows it, after
+//     HIDET_DECLARE_LIBM(result, name, parameters...)
 //     half, bfloat16        with to_float(half), to_float(bfloat16), to_half(float), to_bfloat16(float),
 //                           and to_integer<T>(x) of float and double
 #pragma once
@@ -191,9 +192,13 @@ HIDET_DEVICE int philox(int key0, int key1, int c0, int c1, int c2, int c3, int 
 
 // One function of the C library under the name `name`, for float and for double.
 #define HIDET_UNARY(name, libm)                                           \
+  HIDET_DECLARE_LIBM(float, libm##f, float)                               \
+  HIDET_DECLARE_LIBM(double, libm, double)                                \
   HIDET_DEVICE float name(float x) { return HIDET_LIBM(libm##f)(x); }     \
   HIDET_DEVICE double name(double x) { return HIDET_LIBM(libm)(x); }
 #define HIDET_BINARY(name, libm)                                                     \
+  HIDET_DECLARE_LIBM(float, libm##f, float, float)                                   \
+  HIDET_DECLARE_LIBM(double, libm, double, double)                                   \
   HIDET_DEVICE float name(float x, float y) { return HIDET_LIBM(libm##f)(x, y); }    \
   HIDET_DEVICE double name(double x, double y) { return HIDET_LIBM(libm)(x, y); }
 
@@ -235,10 +240,14 @@ HIDET_BINARY(ieee_remainder, remainder)  // the rest of the division rounded to 
 HIDET_BINARY(fmod, fmod)  // the rest of the division rounded towards zero, with the sign of x
 
 // x times 2 to the power of n.
+HIDET_DECLARE_LIBM(float, ldexpf, float, int)
+HIDET_DECLARE_LIBM(double, ldexp, double, int)
 HIDET_DEVICE float ldexp(float x, int n) { return HIDET_LIBM(ldexpf)(x, n); }
 HIDET_DEVICE double ldexp(double x, int n) { return HIDET_LIBM(ldexp)(x, n); }
 
 // x * y + z, rounded once.
+HIDET_DECLARE_LIBM(float, fmaf, float, float, float)
+HIDET_DECLARE_LIBM(double, fma, double, double, double)
 HIDET_DEVICE float fma(float x, float y, float z) { return HIDET_LIBM(fmaf)(x, y, z); }
 HIDET_DEVICE double fma(double x, double y, double z) { return HIDET_LIBM(fma)(x, y, z); }
 

@@ -1,5 +1,6 @@
 """Prints kernels as functions of CUDA C++, and files of them; the target `cuda` of `hidet-opt`."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -35,6 +36,9 @@ from hidet.escape import c_string, comment, from_ascii
 INCLUDE = '#include "hidet.h"'
 """The first line of a file of kernels."""
 
+WGMMA = re.compile(r"hidet::wgmma(?:_rs)?_m64n\d+k\d+_(\w+)_f32<")
+"""A call of wgmma, whose functions have one header per type of operands."""
+
 MAX_LINE = 100
 """A longer signature has one parameter per line."""
 
@@ -56,12 +60,15 @@ def origins_of(kernel: cuda.KernelOp) -> list[str]:
 
 def _file_lines(kernels: Sequence[cuda.KernelOp]) -> tuple[list[str], list[str]]:
     """Return the lines of a file, and the user's line, or "", for each of them."""
-    lines, origins = [INCLUDE], [""]
+    lines: list[str] = []
+    origins: list[str] = []
     for kernel in kernels:
         text, known = _kernel_lines(kernel)
         lines += ["", *text]
         origins += ["", *known]
-    return lines, origins
+    wgmma = sorted({kind for line in lines for kind in WGMMA.findall(line)})
+    includes = [INCLUDE, *(f'#include "hidet_wgmma_{kind}.h"' for kind in wgmma)]
+    return [*includes, *lines], [*[""] * len(includes), *origins]
 
 
 def print_kernel(kernel: cuda.KernelOp) -> str:
