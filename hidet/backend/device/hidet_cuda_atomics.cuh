@@ -56,14 +56,14 @@ HIDET_DEVICE T atomic_update(T* p, Update update) {
 }
 
 // Add 16-bit floats, one or two, for a GPU (PTX ISA, "atom", .add.noftz).
-#define HIDET_ADD_HALF(T, Bits, constraint, instruction)        \
-  HIDET_DEVICE T add_half(T* p, T v) {                          \
-    Bits old;                                                   \
-    asm volatile("atom.add.noftz." instruction " %0, [%1], %2;" \
-                 : "=" constraint(old)                          \
-                 : "l"(p), constraint(bit_cast<Bits>(v))        \
-                 : "memory");                                   \
-    return bit_cast<T>(old);                                    \
+#define HIDET_ADD_HALF(T, Bits, constraint, instruction)            \
+  HIDET_DEVICE T add_half(T* p, T v) {                              \
+    Bits old;                                                       \
+    asm volatile("{atom.add.noftz." instruction " %0, [%1], %2;}\n" \
+                 : "=" constraint(old)                              \
+                 : "l"(p), constraint(bit_cast<Bits>(v))            \
+                 : "memory");                                       \
+    return bit_cast<T>(old);                                        \
   }
 
 HIDET_ADD_HALF(half, unsigned short, "h", "f16")

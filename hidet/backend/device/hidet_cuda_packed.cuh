@@ -6,23 +6,23 @@ namespace hidet {
 
 #if __CUDA_ARCH__ >= 800
 
-#define HIDET_PACKED_OF(T, name, parameters, text, ...)        \
-  HIDET_DEVICE T packed_##name parameters {                    \
-    unsigned result;                                           \
-    asm(text : "=r"(result) : __VA_ARGS__);                    \
-    return bit_cast<T>(result);                                \
+#define HIDET_PACKED_OF(T, name, parameters, text, ...) \
+  HIDET_DEVICE T packed_##name parameters {             \
+    unsigned result;                                    \
+    asm("{" text "}\n" : "=r"(result) : __VA_ARGS__);   \
+    return bit_cast<T>(result);                         \
   }
 #define HIDET_WORD(x) "r"(bit_cast<unsigned>(x))
 #define HIDET_PACKED1(T, name, instruction) \
   HIDET_PACKED_OF(T, name, (T a), instruction " %0, %1;", HIDET_WORD(a))
 #define HIDET_PACKED2(T, name, instruction) \
   HIDET_PACKED_OF(T, name, (T a, T b), instruction " %0, %1, %2;", HIDET_WORD(a), HIDET_WORD(b))
-#define HIDET_PACKED(T, type)                                                                         \
-  HIDET_PACKED_OF(T, fma, (T a, T b, T c), "fma.rn." type " %0, %1, %2, %3;", HIDET_WORD(a),          \
-                  HIDET_WORD(b), HIDET_WORD(c))                                                       \
-  HIDET_PACKED2(T, min, "min." type)                                                                  \
-  HIDET_PACKED2(T, max, "max." type)                                                                  \
-  HIDET_PACKED1(T, neg, "neg." type)                                                                  \
+#define HIDET_PACKED(T, type)                                                                \
+  HIDET_PACKED_OF(T, fma, (T a, T b, T c), "fma.rn." type " %0, %1, %2, %3;", HIDET_WORD(a), \
+                  HIDET_WORD(b), HIDET_WORD(c))                                              \
+  HIDET_PACKED2(T, min, "min." type)                                                         \
+  HIDET_PACKED2(T, max, "max." type)                                                         \
+  HIDET_PACKED1(T, neg, "neg." type)                                                         \
   HIDET_PACKED1(T, abs, "abs." type)
 #define HIDET_PACKED_SUMS(T, type)      \
   HIDET_PACKED2(T, add, "add.rn." type) \

@@ -1,6 +1,7 @@
 // CUDA: conversions of half and bfloat16 (PTX ISA, "cvt").
 //
-// Reading the toolkit's headers of these types takes longer than the compilation of a typical kernel.
+// Reading the toolkit's headers of these types takes longer than the compilation of a typical kernel. The
+// braces and line ends are as there: by them nvcc estimates the size of loops that it may unroll.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,22 @@ namespace hidet {
 
 HIDET_DEVICE float to_float(half x) {
   float result;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  asm("{cvt.f32.f16 %0, %1;}\n" : "=f"(result) : "h"(x.bits));
   return result;
 }
 
 HIDET_DEVICE half to_half(float x) {
   half result;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  asm("{cvt.rn.f16.f32 %0, %1;}\n" : "=h"(result.bits) : "f"(x));
   return result;
 }
 
 HIDET_DEVICE float to_float(bfloat16 x) {
   float result;
 #if __CUDA_ARCH__ >= 900
-  asm("cvt.f32.bf16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  asm("{cvt.f32.bf16 %0, %1;}\n" : "=f"(result) : "h"(x.bits));
 #else
-  asm("mov.b32 %0, {0, %1};" : "=f"(result) : "h"(x.bits));
+  asm("{mov.b32 %0, {0, %1};}\n" : "=f"(result) : "h"(x.bits));
 #endif
   return result;
 }
@@ -35,7 +36,7 @@ HIDET_DEVICE float to_float(bfloat16 x) {
 HIDET_DEVICE bfloat16 to_bfloat16(float x) {
 #if __CUDA_ARCH__ >= 800
   bfloat16 result;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  asm("{cvt.rn.bf16.f32 %0, %1;}\n" : "=h"(result.bits) : "f"(x));
   return result;
 #else
   return rounded_to_bfloat16(::__float_as_uint(x));
