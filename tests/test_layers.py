@@ -48,10 +48,12 @@ LAYERS = {
     "tuning": "analysis arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
         "absent analysis arch backend collector_pause context dialects errors escape foreign forks "
-        "frontends.script legality limits lowering option pass_options runtime tracebacks tuning "
-        "utils"
+        "frontends.script legality limits loading lowering option pass_options runtime tracebacks "
+        "tuning utils"
     ),
-    "frontends.torch": "absent dialects driver errors frontends.script lang limits option runtime",
+    "frontends.torch": (
+        "absent dialects driver errors frontends.script lang limits loading option runtime"
+    ),
     "frontends.resizing": "errors",
     "frontends.trace": (
         "absent context dialects driver errors foreign frontends.resizing frontends.script "

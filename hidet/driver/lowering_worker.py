@@ -6,21 +6,24 @@
 import gc
 from time import perf_counter
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
-from xdsl.parser import Parser
+from hidet.loading import loading
 
-from hidet.analysis.kernels import kernels_of
-from hidet.arch.chips import Arch
-from hidet.backend.printer import print_kernel, print_kernels
-from hidet.context import make_context
-from hidet.dialects.compute import FusionOp
-from hidet.dialects.cuda import LaunchOp
-from hidet.dialects.locations import located_text
-from hidet.driver.extract import extract_plan
-from hidet.legality.architecture import check_architecture
-from hidet.lowering.blame import blame
-from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
-from hidet.tuning.workers import Message, serve
+with loading():
+    from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
+    from xdsl.parser import Parser
+
+    from hidet.analysis.kernels import kernels_of
+    from hidet.arch.chips import Arch
+    from hidet.backend.printer import print_kernel, print_kernels
+    from hidet.context import make_context
+    from hidet.dialects.compute import FusionOp
+    from hidet.dialects.cuda import LaunchOp
+    from hidet.dialects.locations import located_text
+    from hidet.driver.extract import extract_plan
+    from hidet.legality.architecture import check_architecture
+    from hidet.lowering.blame import blame
+    from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
+    from hidet.tuning.workers import Message, serve
 
 CONTEXT = make_context()
 
@@ -109,5 +112,6 @@ worker ends with its program, so nearly all of its garbage need not be collected
 
 if __name__ == "__main__":
     gc.set_threshold(COLLECTED)
-    lower_kernel({"kernel": WARM_UP, "options": {}})
+    with loading():
+        lower_kernel({"kernel": WARM_UP, "options": {}})
     serve(lower)

@@ -43,7 +43,7 @@ def compile_torch(
         fw_compiler=training.forward,
         bw_compiler=training.backward,
         partition_fn=_partition_joint,
-        decompositions=decompositions(),
+        decompositions=decompositions(composite=False),
         keep_inference_input_mutations=True,
     )
     lowered = _in_half(module, example_inputs) if settings["use_fp16"] else module

@@ -9,10 +9,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch._decomp import (
-    core_aten_decompositions,
-    get_decompositions,  # pyright: ignore[reportUnknownVariableType]
-)
+from torch import _decomp
 
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.operators.emitter import Overload
@@ -60,14 +57,21 @@ ADDED: dict[Any, str] = {
 
 
 @cache
-def decompositions() -> dict[Overload, Callable[..., Any]]:
-    """Return the table for AOTAutograd: operator to the function that takes it apart."""
+def decompositions(*, composite: bool = True) -> dict[Overload, Callable[..., Any]]:
+    """Return a table from operators to the functions that decompose them.
+
+    Composite operators, which torch collects in a tenth of a second, are for programs that are
+    exported: AOTAutograd decomposes them without a table.
+    """
     kept = {getattr(packet, name) for packet in KEPT for name in packet.overloads()}
-    core: Any = core_aten_decompositions()
+    torch_tables: Any = _decomp
+    if composite:
+        core = torch_tables.core_aten_decompositions()
+    else:
+        core = torch_tables._core_aten_decompositions_post_autograd()
     table: dict[Overload, Callable[..., Any]] = {
         target: function for target, function in core.items() if target not in kept
     }
-    extra: Any = get_decompositions(list(ADDED))  # pyright: ignore[reportUnknownVariableType]
-    table.update(extra)
+    table.update(torch_tables.get_decompositions(list(ADDED)))
     table.update(DECOMPOSED)
     return table

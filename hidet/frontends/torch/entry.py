@@ -8,7 +8,10 @@ number of threads, so the backend is registered here.
 from torch._dynamo import register_backend
 
 from hidet.frontends.torch import NAME
-from hidet.frontends.torch.backend import hidet_backend
+from hidet.loading import loading
+
+with loading():
+    from hidet.frontends.torch.backend import hidet_backend
 
 register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]
 
