@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -64,6 +65,8 @@ def compile_graph(
     if program is None:
         with report.stage("import"):  # the compiler, which a warm start does not need
             from hidet.driver.compilation import compile_program
+        if not target.arch.is_cpu:  # g++ runs while the program is compiled
+            ThreadPoolExecutor(1).submit(native_library, target.store)
         program = compile_program(module, text, key, target, report)
         with report.stage("store"):
             programs.save(key, program.plan)
@@ -84,7 +87,8 @@ def native_library(store: Store) -> bytes | None:
     """Build the native code of `runtime.snapshots`; None, after a warning, without g++."""
     try:
         sources, symbols = {"snapshots": SOURCE.read_text()}, {"snapshots": FUNCTION}
-        return build_kernels(sources, Gxx(), store.kernels, symbols=symbols)["snapshots"]
+        built = build_kernels(sources, Gxx(), store.kernels, symbols=symbols, progress=False)
+        return built["snapshots"]
     except (CompilerNotFoundError, CompilationError) as error:
         warnings.warn(
             f"without g++, each call checks its weights a little slower: {error.what}",
