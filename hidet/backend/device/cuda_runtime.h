@@ -3,9 +3,11 @@
 // a typical kernel takes to compile.
 #pragma once
 
-#if __CUDACC_VER_MAJOR__ > 13 || (__CUDACC_VER_MAJOR__ == 13 && __CUDACC_VER_MINOR__ > 5)
+#define HIDET_CUDA_VERSION (__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__)
 
-#include_next <cuda_runtime.h>  // the files below are internal, and known of CUDA 12.4 to 13.5
+#if HIDET_CUDA_VERSION < 1204 || HIDET_CUDA_VERSION > 1305
+
+#include_next <cuda_runtime.h>  // the files below are internal, and tried with CUDA 12.4 to 13.5 alone
 
 #else
 
