@@ -20,7 +20,7 @@ from hidet.driver.target import Target, find_target, find_toolchain
 from hidet.errors import CacheError, CompilationError, CompilerNotFoundError
 from hidet.limits import resource_errors
 from hidet.runtime.compiled_graph import CompiledGraph
-from hidet.runtime.snapshots import FUNCTION, SOURCE
+from hidet.runtime.snapshots import SOURCE, SYMBOL
 from hidet.runtime.times import CompileTimes
 from hidet.tuning.winners import Winners
 
@@ -86,7 +86,7 @@ def compile_graph(
 def native_library(store: Store) -> bytes | None:
     """Build the native code of `runtime.snapshots`; None, after a warning, without g++."""
     try:
-        sources, symbols = {"snapshots": SOURCE.read_text()}, {"snapshots": FUNCTION}
+        sources, symbols = {"snapshots": SOURCE.read_text()}, {"snapshots": SYMBOL}
         built = build_kernels(sources, Gxx(), store.kernels, symbols=symbols, progress=False)
         return built["snapshots"]
     except (CompilerNotFoundError, CompilationError) as error:

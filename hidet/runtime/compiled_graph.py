@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -50,7 +50,7 @@ class CompiledGraph:
         native: bytes | None = None,
     ) -> None:
         self._use_cuda_graph = use_cuda_graph
-        self.snapshots = load_snapshots(native)
+        self._snapshots = load_snapshots(native)
         self.plan = plan
         self.text = text
         self.report = report or CompileTimes()
@@ -58,7 +58,7 @@ class CompiledGraph:
         self._cubins: dict[str, bytes] = {}
         if plan.target == "cpu":
             self._default_index = -1
-            self._executors[-1] = CpuExecutor(plan, artifacts, self.snapshots)
+            self._executors[-1] = CpuExecutor(plan, artifacts, self._snapshots)
         else:
             self._default_index = device.index or 0
             self._cubins = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
@@ -69,14 +69,14 @@ class CompiledGraph:
         return tuple(self.plan.constants)
 
     def run(
-        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+        self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
     ) -> list[torch.Tensor]:
         """Run the graph on the device of its tensors, on the caller's current stream there.
 
         Args:
             inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at the same
                 address as in the last call is not checked again.
-            constants: the weights, in the order of `constant_names`.
+            constants: the weights, in the order of `constant_names`; a list is the fastest.
 
         Returns:
             The outputs: new contiguous tensors.
@@ -90,7 +90,7 @@ class CompiledGraph:
     def profile(
         self,
         inputs: Sequence[torch.Tensor] | None = None,
-        constants: Sequence[torch.Tensor] | None = None,
+        constants: Iterable[torch.Tensor] | None = None,
         *,
         runs: int = 20,
     ) -> Profile:
@@ -116,10 +116,10 @@ class CompiledGraph:
         return profile_of(self._executor_for(inputs, constants), inputs, constants, runs)
 
     def _executor_for(
-        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+        self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
     ) -> Executor:
         """Return the executor for the device of the tensors."""
-        tensors = inputs or constants
+        tensors = inputs or [*constants]
         index = tensors[0].get_device() if tensors else self._default_index
         return self._executors.get(index) or self._load(index)
 
@@ -138,7 +138,7 @@ class CompiledGraph:
             self._cubins,
             device,
             use_graph=self._use_cuda_graph,
-            snapshots=self.snapshots,
+            snapshots=self._snapshots,
         )
         self._executors[index] = executor
         return executor

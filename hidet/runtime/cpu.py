@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter_ns
 
 import torch
@@ -34,7 +34,7 @@ class CpuExecutor(Executor):
         ]
 
     def timed(
-        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+        self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
     ) -> list[Span]:
         """Run the graph, and return the start and end of each launch; see `run`.
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -11,9 +12,16 @@ import torch
 from hidet.errors import CudaError
 from hidet.forks import FORK_HANDLERS
 
+CUDA_VERSION = 12000
+"""The version of the driver's functions that are called by address."""
+
 
 class CudaServices:
-    """The CUDA driver and torch's streams and memory, for one GPU; tests use a fake one."""
+    """The CUDA driver and torch's streams and memory, for one GPU; tests use a fake one.
+
+    Attributes:
+        current_stream: returns the handle of the caller's current stream on the GPU.
+    """
 
     def __init__(self, device: torch.device) -> None:
         self.driver: Any = import_module("cuda.bindings.driver")
@@ -26,7 +34,9 @@ class CudaServices:
             self._context = self.call("cuCtxGetCurrent")
         # inductor's generated code calls these; the public functions take 2 us longer per call.
         torch_bindings: Any = import_module("torch._C")
-        self._stream_of: Callable[[int], int] = torch_bindings._cuda_getCurrentRawStream
+        self.current_stream: Callable[[], int] = partial(
+            torch_bindings._cuda_getCurrentRawStream, device.index
+        )
         self._current_index: Callable[[], int] = torch_bindings._cuda_getDevice
 
     def call(self, name: str, *arguments: object) -> Any:
@@ -47,9 +57,11 @@ class CudaServices:
             raise CudaError(name, int(status), text, where=str(self.device))
         return result[1:]
 
-    def current_stream(self) -> int:
-        """Return the handle of the caller's current stream on the GPU."""
-        return self._stream_of(self._index)
+    def function(self, name: str) -> int:
+        """Return the address of a driver function, whose stream 0 is the legacy default stream."""
+        legacy = self.driver.CUdriverProcAddress_flags.CU_GET_PROC_ADDRESS_LEGACY_STREAM
+        address, _ = self.call("cuGetProcAddress", name.encode(), CUDA_VERSION, legacy)
+        return int(address)
 
     def is_attached(self) -> bool:
         """Return whether the GPU's context is current in this thread."""

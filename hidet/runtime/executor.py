@@ -1,7 +1,7 @@
 """Execution of plans: binds tensors to launches, at a low cost per call."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 
@@ -9,7 +9,7 @@ from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Copy, Launch, Plan
-from hidet.runtime.snapshots import Snapshot, Snapshots
+from hidet.runtime.snapshots import NO_VERSION, Matches, Snapshots
 from hidet.runtime.tensor_maps import Encode
 from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, output_factories
 from hidet.runtime.weights import WeightSet, WeightSets
@@ -54,13 +54,11 @@ class Executor(ABC):
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
         self._weight_sets = (
-            WeightSets(_positions(plan, self._sources), self._prepare, snapshots)
-            if plan.prepare
-            else None
+            WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
         )
-        # The addresses of the constants, inputs and outputs in the last call.
-        self._take_addresses = snapshots.addresses
-        self._constants: Snapshot | None = None
+        # The constants, and the addresses of inputs and outputs, of the last call.
+        self._snapshots = snapshots
+        self._matches: Matches = _no_match
         self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
@@ -71,16 +69,21 @@ class Executor(ABC):
         """Aligned buffers for misaligned inputs that the program updates."""
 
     def run(
-        self, inputs: Sequence[torch.Tensor], constants: Sequence[torch.Tensor]
+        self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
     ) -> list[torch.Tensor]:
         """Run the graph and return its outputs, which are new tensors in every call.
 
-        The tensors are in the order of the plan, on this device; inputs are contiguous.
+        The tensors are in the order of the plan, on this device; inputs are contiguous. Constants
+        in a list, or a `LookUp`, are the fastest.
 
         Raises:
             HidetError: a tensor does not match the plan, or a launch failed.
         """
-        outputs = [new() for new in self._new_outputs]
+        outputs: list[torch.Tensor] = []
+        addresses: list[int] = []
+        for new in self._new_outputs:
+            outputs.append(output := new())
+            addresses.append(output.data_ptr())
         with self._lock:
             copied: list[torch.Tensor] = []
             keepalive = self._keepalive()
@@ -89,42 +92,43 @@ class Executor(ABC):
             pointers, memory = self._inputs.hold(inputs)
             if pointers is not self._inputs.known:
                 self._bind_inputs(inputs, pointers, copied)
-            pointers = list(map(_data_ptr, outputs))
-            if pointers != self._outputs:
-                self._bind_outputs(pointers)
+            if addresses != self._outputs:
+                self._bind_outputs(addresses)
             if self._copies_ahead:
-                self._copy(self._copies_ahead, (*inputs, *constants, *outputs))
+                self._copy(self._copies_ahead, (*inputs, *keepalive.tensors, *outputs))
             self._launch()
             if self._copies_behind:
-                self._copy(self._copies_behind, (*inputs, *constants, *outputs))
+                self._copy(self._copies_behind, (*inputs, *keepalive.tensors, *outputs))
             for number in self._misplaced:
                 inputs[number].detach().copy_(self._misplaced[number])
             del copied, keepalive, memory  # kernels read this memory until here
         return outputs
 
-    def _hold(self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]) -> KeepAlive:
+    def _hold(self, constants: Iterable[torch.Tensor], copied: list[torch.Tensor]) -> KeepAlive:
         """Acquire references to the constants, and bind them unless they are bound."""
         keepalive = KeepAlive(constants)
-        if not self._is_bound(keepalive.tensors):
-            self._bind_constants(keepalive.tensors, copied)
+        if not self._is_bound(tensors := keepalive.tensors):
+            self._matches = _no_match
+            self._bind_constants(tensors, copied)
+            versions = self._weights.versions if self._weights else [NO_VERSION] * len(tensors)
+            if versions is not None and not copied:
+                addresses = list(map(_data_ptr, tensors))
+                self._matches = self._snapshots.matcher(constants, addresses, versions)
         if (before := self._keepalive()) is not None:
             before.release()
         self._keepalive = keepalive.reference
         return keepalive
 
-    def _is_bound(self, constants: Sequence[torch.Tensor]) -> bool:
+    def _is_bound(self, constants: Iterable[torch.Tensor]) -> bool:
         """Return whether the launches read these constants, and memory prepared from them."""
-        return (
-            self._constants is not None
-            and self._constants.matches(constants)
-            and (self._weights is None or self._weights.is_current(constants))
+        return self._matches(constants) and (
+            self._weights is None or self._weights.prepared is not None
         )
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
     ) -> None:
         """Bind the constants, and memory prepared from them, to the launches."""
-        self._constants = None
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
         for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
@@ -139,8 +143,6 @@ class Executor(ABC):
         for number, tensor in enumerate(constants):
             pointer = _aligned(tensor.data_ptr(), tensor, copied)
             self._table.move(self._sources.constant_base + number, pointer)
-        if not copied:
-            self._constants = self._take_addresses(constants)
 
     def _bind_inputs(
         self, inputs: Sequence[torch.Tensor], pointers: list[int], copied: list[torch.Tensor]
@@ -216,6 +218,11 @@ class Executor(ABC):
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
         """Run launches sequentially, with the arguments in `table`."""
+
+
+def _no_match(constants: Iterable[torch.Tensor]) -> bool:
+    """Return that no constants are bound."""
+    return False
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:

@@ -14,7 +14,7 @@ same for some calls, and until the caller frees them.
 import _thread
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import torch
@@ -37,14 +37,14 @@ class KeepAlive:
     """References to the current memory of tensors.
 
     Attributes:
-        tensors: aliases of the tensors, which no other thread can access. They are read in native
-            code, without a thread switch in between.
+        tensors: aliases of the tensors, which no other thread can access. Those of a list are read
+            in native code, without a thread switch in between.
         reference: returns this object while it lives.
     """
 
     __slots__ = ("__weakref__", "_cycle", "reference", "tensors")
 
-    def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
+    def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         self.tensors = list(map(_detach, tensors))
         self.reference: Callable[[], KeepAlive | None] = weakref.ref(self)
         self._cycle: KeepAlive | None = self
@@ -94,7 +94,7 @@ class Inputs:
             memory, pointers = [*storages], [*addresses]
         else:
             memory, pointers = keepalive, [*map(_data_ptr, inputs)]
-        if self.known is None or pointers != self.known:
+        if (known := self.known) is None or pointers != known:
             self._unmoved = 0
             if keepalive is None:
                 return pointers, memory
@@ -104,7 +104,7 @@ class Inputs:
             self._unmoved += 1
             if self._unmoved > self._patience:
                 self._hold_between_calls(inputs)
-        return self.known, memory
+        return known, memory
 
     def _hold_between_calls(self, inputs: Sequence[torch.Tensor]) -> None:
         """Keep references to inputs until one of them dies or moves."""

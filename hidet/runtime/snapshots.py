@@ -1,131 +1,93 @@
-"""Snapshots of tensors: their addresses or version counters, which every call compares.
+"""Whether tensors are those of the last call, by their addresses and version counters.
 
 A model has hundreds of weights. Python takes 60 ns to read the address of one, and 40 ns each for
-its version counter and its look-up in a module; native code takes 10 ns or less. GPU calls are
-short, so they use native code.
+its version counter and its look-up in a module; native code takes 15 ns for all of it. GPU calls
+are short, so they use native code, also to launch their CUDA Graphs.
 """
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from operator import attrgetter, getitem, itemgetter
+from itertools import compress
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 
+from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.libraries import load_library
 
 SOURCE = Path(__file__).with_name("snapshots.cpp")
 """The native code, for g++."""
 
-FUNCTION = "hidet_same_values"
-"""A function that it defines."""
+SYMBOL = "hidet_matches"
+"""A symbol that it defines."""
+
+NO_VERSION = (1 << 64) - 1
+"""Stands for a version counter that does not matter."""
 
 _data_ptr = torch.Tensor.data_ptr
 _version = attrgetter("_version")
 
-LookUp = Callable[[], list[Any]]
-"""Returns the current values of some entries of dictionaries."""
+Matches: TypeAlias = Callable[[Iterable[torch.Tensor]], bool]
+"""Returns whether tensors have known addresses and version counters."""
 
 
-class Snapshot:
-    """An integer property, which `read` returns, of the tensors at some positions of a list."""
+class LookUp:
+    """Tensors that are looked up whenever this is iterated over.
 
-    def __init__(
-        self,
-        read: Callable[[torch.Tensor], int],
-        tensors: Sequence[torch.Tensor],
-        positions: Sequence[int],
-    ) -> None:
-        self._read = read
-        self._count = len(tensors)
-        self._pick = picker(positions)
-        self.values = list(map(read, self._pick(tensors)))
+    Each entry is the dictionary that holds a tensor, its key there, and the number of elements of
+    its storage to take; None for the tensor as it is.
+    """
 
-    def matches(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Return whether a list of as many tensors has the same values."""
-        if len(tensors) != self._count:
-            return False
-        try:
-            return list(map(self._read, self._pick(tensors))) == self.values
-        except RuntimeError:  # a tensor without such a property
-            return False
+    def __init__(self, entries: Sequence[tuple[dict[str, Any], str, int | None]]) -> None:
+        self.tables = [table for table, _, _ in entries]
+        self.positions = [list(table).index(key) for table, key, _ in entries]
+        self.keys = [list(t)[n] for t, n in zip(self.tables, self.positions, strict=True)]
+        self._spans = [span for _, _, span in entries]
+
+    def __iter__(self) -> Iterator[Any]:
+        for table, key, span in zip(self.tables, self.keys, self._spans, strict=True):
+            yield table[key] if span is None else table[key].as_strided((span,), (1,))
 
 
 class Snapshots:
-    """Takes snapshots, and looks tensors up, in Python."""
+    """Compares tensors, and launches CUDA Graphs, in Python."""
 
-    def addresses(self, tensors: Sequence[torch.Tensor]) -> Snapshot:
-        """Return a snapshot of where tensors are in memory."""
-        return Snapshot(_data_ptr, tensors, range(len(tensors)))
+    def matcher(
+        self, tensors: Iterable[torch.Tensor], addresses: Sequence[int], versions: Sequence[int]
+    ) -> Matches:
+        """Return a function that compares tensors with known addresses and version counters.
 
-    def versions(self, tensors: Sequence[torch.Tensor], positions: Sequence[int]) -> Snapshot:
-        """Return a snapshot of the version counters of the tensors at these positions.
-
-        Raises:
-            RuntimeError: a tensor has no version counter.
+        Args:
+            tensors: a `LookUp` that the function takes, besides lists; or a list.
+            addresses: the address of each tensor.
+            versions: the version counter of each, or `NO_VERSION`.
         """
-        return Snapshot(_version, tensors, positions)
+        counted = [version != NO_VERSION for version in versions]
+        known = list(addresses), list(compress(versions, counted))
 
-    def look_up(self, tables: Sequence[dict[str, Any]], names: Sequence[str]) -> LookUp:
-        """Return a function that looks up each name in its dictionary."""
-        return lambda: list(map(getitem, tables, names))
+        def matches(tensors: Iterable[torch.Tensor]) -> bool:
+            found = list(tensors)
+            try:
+                read = list(map(_data_ptr, found)), list(map(_version, compress(found, counted)))
+            except RuntimeError:  # a tensor without a version counter
+                return False
+            return read == known
 
+        return matches
 
-class _Values(ctypes.Structure):
-    """`Snapshot` of `SOURCE`."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("get_item", "read")),
-        *((name, ctypes.c_ssize_t) for name in ("offset", "count")),
-        *((name, ctypes.c_void_p) for name in ("positions", "known")),
-    )
-
-
-class _Names(ctypes.Structure):
-    """`Names` of `SOURCE`."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("new_list", "set_item", "look_up", "release")),
-        ("count", ctypes.c_ssize_t),
-        *((name, ctypes.c_void_p) for name in ("tables", "names")),
-    )
-
-
-class _NativeSnapshot(Snapshot):
-    """A snapshot that native code compares.
-
-    Args:
-        matches: the native function.
-        functions: the first fields of the `_Values` that it takes.
-        snapshot: the arguments of `Snapshot`.
-    """
-
-    def __init__(
-        self, matches: Callable[[list[Any], int], int], functions: tuple[int, ...], *snapshot: Any
-    ) -> None:
-        super().__init__(*snapshot)
-        *_, positions = snapshot
-        size = len(positions)
-        self._arrays = (ctypes.c_ssize_t * size)(*positions), (ctypes.c_uint64 * size)(*self.values)
-        self._known = _Values(*functions, size, *map(ctypes.addressof, self._arrays))
-        self._known_address = ctypes.addressof(self._known)
-        self._matches = matches
-
-    def matches(self, tensors: Sequence[torch.Tensor]) -> bool:
-        """Return whether a list of as many tensors has the same values."""
-        if len(tensors) != self._count:
-            return False
-        # PyList_GetItem takes nothing but lists.
-        values = tensors if isinstance(tensors, list) else list(tensors)
-        return bool(self._matches(values, self._known_address))
+    def launcher(self, services: CudaServices, executable: Any) -> Callable[[int], int]:
+        """Return a function that launches a CUDA Graph on a stream, and returns the status."""
+        launch = services.driver.cuGraphLaunch
+        return lambda stream: launch(executable, stream)[0]
 
 
 class NativeSnapshots(Snapshots):
-    """Takes snapshots, and looks tensors up, in native code.
+    """Compares tensors, and launches CUDA Graphs, in native code.
 
-    Its functions take one structure each: ctypes needs 90 ns to convert an argument.
+    Its functions are built-in functions of Python: ctypes needs 250 ns more for a call.
 
     Args:
         library: what g++ made of `SOURCE`.
@@ -135,35 +97,38 @@ class NativeSnapshots(Snapshots):
     """
 
     def __init__(self, library: bytes, address: int, version: int, offset: int) -> None:
-        # PyDLL keeps the interpreter's lock, which is needed to look into Python's objects.
-        native: Any = load_library(library, ctypes.PyDLL)
-        api = ctypes.pythonapi
-        self._same = native.hidet_same_values
-        self._same.argtypes = [ctypes.py_object, ctypes.c_void_p]
-        get_item = _address_of(api.PyList_GetItem)
-        self._address, self._version = (get_item, address, 0), (get_item, version, offset)
-        self._look_up = native.hidet_look_up
-        self._look_up.argtypes = [ctypes.c_void_p]
-        self._look_up.restype = ctypes.py_object
-        used = (api.PyList_New, api.PyList_SetItem, api.PyObject_GetItem, api.Py_DecRef)
-        self._list_functions = tuple(map(_address_of, used))
+        self._library = load_library(library)  # ctypes never unloads it
+        self._readers = (address, version, offset)
+        self._new_function: Any = ctypes.pythonapi.PyCFunction_NewEx
+        self._new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        self._new_function.restype = ctypes.py_object
 
-    def addresses(self, tensors: Sequence[torch.Tensor]) -> Snapshot:
-        """Return a snapshot of where tensors are in memory."""
-        positions = range(len(tensors))
-        return _NativeSnapshot(self._same, self._address, _data_ptr, tensors, positions)
+    def matcher(
+        self, tensors: Iterable[torch.Tensor], addresses: Sequence[int], versions: Sequence[int]
+    ) -> Matches:
+        """Return a function that compares tensors; see `Snapshots.matcher`."""
+        count = len(addresses)
+        numbers, objects = ctypes.c_uint64 * count, ctypes.py_object * count
+        known = numbers(*addresses), numbers(*versions)
+        words = [*self._readers, count, *map(ctypes.addressof, known)]
+        # The native code reads dictionaries directly, whatever a subclass does.
+        if not isinstance(tensors, LookUp) or any(
+            type(table).__getitem__ is not dict.__getitem__ for table in tensors.tables
+        ):
+            return self._function("matches", [*words, 0, 0, 0, 0], known)
+        held = objects(*tensors.tables), objects(*tensors.keys), numbers(*tensors.positions)
+        words += [id(tensors), *map(ctypes.addressof, held)]
+        return self._function("matches", words, known, tensors, held)
 
-    def versions(self, tensors: Sequence[torch.Tensor], positions: Sequence[int]) -> Snapshot:
-        """Return a snapshot of version counters; see `Snapshots.versions`."""
-        return _NativeSnapshot(self._same, self._version, _version, tensors, positions)
+    def launcher(self, services: CudaServices, executable: Any) -> Callable[[int], int]:
+        """Return a function that launches a CUDA Graph; see `Snapshots.launcher`."""
+        return self._function("launch", [services.function("cuGraphLaunch"), int(executable)])
 
-    def look_up(self, tables: Sequence[dict[str, Any]], names: Sequence[str]) -> LookUp:
-        """Return a function that looks up each name in its dictionary."""
-        count = len(names)
-        arrays = [(ctypes.py_object * count)(*objects) for objects in (tables, names)]
-        entries = _Names(*self._list_functions, count, *map(ctypes.addressof, arrays))
-        call, address = self._look_up, ctypes.addressof(entries)
-        return lambda _=(arrays, entries): call(address)  # they must outlive the function
+    def _function(self, name: str, words: Sequence[int], *held: object) -> Any:
+        """Return a function of `SOURCE`, with the words of its structure and what they refer to."""
+        definition = ctypes.c_char.in_dll(self._library, f"hidet_{name}")
+        state = bytes((ctypes.c_uint64 * len(words))(*words))
+        return self._new_function(ctypes.addressof(definition), (state, *held), None)
 
 
 def load_snapshots(library: bytes | None) -> Snapshots:
@@ -178,10 +143,10 @@ def load_snapshots(library: bytes | None) -> Snapshots:
 
 
 def _sees_writes(snapshots: Snapshots) -> bool:
-    """Return whether snapshots of versions match until a tensor is written in place."""
+    """Return whether a tensor matches until it is written in place."""
     tensor = torch.zeros(1)
-    known = snapshots.versions([tensor], [0])
-    return known.matches([tensor]) and not known.matches([tensor.add_(1)])
+    matches = snapshots.matcher([tensor], [tensor.data_ptr()], [tensor._version])
+    return matches([tensor]) and not matches([tensor.add_(1)])
 
 
 def address_function() -> int | None:
@@ -223,10 +188,3 @@ def _tensor_offset(tensor: torch.Tensor) -> int | None:
 def _address_of(function: Any) -> int:
     """Return the address of a C function."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def picker(positions: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """Return the fastest function that picks the elements at some positions."""
-    if len(positions) > 1:
-        return itemgetter(*positions)
-    return lambda values: [values[position] for position in positions]

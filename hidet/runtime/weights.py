@@ -21,7 +21,7 @@ from functools import partial
 
 import torch
 
-from hidet.runtime.snapshots import Snapshot, Snapshots, picker
+from hidet.runtime.snapshots import NO_VERSION
 
 CAPACITY = 128
 """The number of sets to keep: more than the blocks of a large transformer compiled block by
@@ -33,17 +33,19 @@ _Tensor = torch.Tensor
 class WeightSet:
     """The weights of one module, and what was computed from them.
 
-    `versions` are the version counters of the weights at that time; None if they have none.
+    Attributes:
+        versions: the version counters of the constants at that time, `NO_VERSION` for those that
+            were not read; None if a weight has none.
     """
 
     def __init__(
         self,
         prepared: torch.Tensor,
-        versions: Snapshot | None,
+        versions: list[int] | None,
         weights: Sequence[torch.Tensor],
     ) -> None:
         self._prepared: object = prepared
-        self._versions = versions
+        self.versions = versions
         # The callback runs no Python code, so that a Ctrl-C cannot prevent it: it replaces the
         # memory by the dead reference.
         expire = partial(setattr, weakref.proxy(self), "_prepared")
@@ -55,13 +57,9 @@ class WeightSet:
         """The memory that the `prepare` launches filled; None once a weight has died."""
         return self._prepared if type(self._prepared) is _Tensor else None
 
-    def is_current(self, constants: Sequence[torch.Tensor]) -> bool:
-        """Return whether prepared memory is valid for constants at the addresses of the set's."""
-        return (
-            self._versions is not None
-            and self._versions.matches(constants)
-            and type(self._prepared) is _Tensor
-        )
+    def is_current(self, versions: list[int] | None) -> bool:
+        """Return whether prepared memory is valid for the weights, which have these versions."""
+        return versions is not None and self.versions == versions and self.prepared is not None
 
 
 class WeightSets:
@@ -75,13 +73,10 @@ class WeightSets:
         self,
         positions: Sequence[int],
         prepare: Callable[[Sequence[torch.Tensor]], torch.Tensor],
-        snapshots: Snapshots,
         capacity: int = CAPACITY,
     ) -> None:
         self._positions = positions
-        self._pick = picker(positions)
         self._prepare = prepare
-        self._snapshots = snapshots
         self._capacity = capacity
         self._sets: OrderedDict[tuple[int, ...], WeightSet] = OrderedDict()
         self._warned = False
@@ -91,13 +86,13 @@ class WeightSets:
 
         The result's `prepared` is not None while the caller holds the constants.
         """
-        weights = self._pick(constants)
+        weights = [constants[position] for position in self._positions]
         key = tuple(weight.data_ptr() for weight in weights)
+        versions = self._versions(constants)
         known = self._sets.get(key)
-        if known is None or not known.is_current(constants):
+        if known is None or not known.is_current(versions):
             for dead in [k for k, each in self._sets.items() if each.prepared is None]:
                 del self._sets[dead]
-            versions = self._versions(constants)
             known = WeightSet(self._prepare(constants), versions, weights)
             self._sets[key] = known
         self._sets.move_to_end(key)
@@ -105,12 +100,15 @@ class WeightSets:
             self._sets.popitem(last=False)
         return known
 
-    def _versions(self, constants: Sequence[torch.Tensor]) -> Snapshot | None:
-        """Return the version counters of the weights; None, after a warning, if one has none."""
+    def _versions(self, constants: Sequence[torch.Tensor]) -> list[int] | None:
+        """Return the version counters of constants; None, after a warning, if a weight has none."""
+        versions = [NO_VERSION] * len(constants)
         try:
-            return self._snapshots.versions(constants, self._positions)
+            for position in self._positions:
+                versions[position] = constants[position]._version
+            return versions
         except RuntimeError:
-            if not any(weight.is_inference() for weight in self._pick(constants)):
+            if not any(constants[position].is_inference() for position in self._positions):
                 raise
         if not self._warned:
             self._warned = True

@@ -7,7 +7,6 @@ import warnings
 import pytest
 import torch
 
-from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.weights import WeightSets
 
 
@@ -28,7 +27,7 @@ def prepare():
 
 
 def test_dead_weights_free_their_memory(prepare):
-    sets = WeightSets([0, 1], prepare, Snapshots())
+    sets = WeightSets([0, 1], prepare)
     weights = [torch.randn(4), torch.randn(4)]
     other = [torch.randn(4), torch.randn(4)]
     known = sets.select(weights)
@@ -44,7 +43,7 @@ def test_dead_weights_free_their_memory(prepare):
 
 def test_a_view_made_for_one_call_does_not_matter(prepare):
     """What counts is the storage, since a frontend may pass new views of it each time."""
-    sets = WeightSets([0], prepare, Snapshots())
+    sets = WeightSets([0], prepare)
     weight = torch.nn.Parameter(torch.randn(4, 4))
     first = sets.select([weight.detach().view(16)])
     gc.collect()
@@ -54,7 +53,7 @@ def test_a_view_made_for_one_call_does_not_matter(prepare):
 
 def test_new_weights_at_an_old_address_are_new(prepare):
     """The module is alive, but its data moved elsewhere and another tensor took their place."""
-    sets = WeightSets([0], prepare, Snapshots())
+    sets = WeightSets([0], prepare)
     buffer = bytearray(4096)
     address = torch.frombuffer(buffer, dtype=torch.float32).data_ptr()
     weight = torch.nn.Parameter(torch.frombuffer(buffer, dtype=torch.float32))
@@ -64,7 +63,7 @@ def test_new_weights_at_an_old_address_are_new(prepare):
     taker = torch.frombuffer(buffer, dtype=torch.float32)
     assert taker.data_ptr() == address
     assert taker._version == 0
-    assert not known.is_current([taker])
+    assert known.prepared is None
     assert sets.select([taker]) is not known
     assert prepare.calls == 2
 
@@ -75,7 +74,7 @@ def test_nothing_interrupts_the_end_of_a_weight(prepare):
     def interrupt(frame, event, argument):
         raise KeyboardInterrupt
 
-    sets = WeightSets([0], prepare, Snapshots())
+    sets = WeightSets([0], prepare)
     weight = torch.randn(4)
     known = sets.select([weight])
     sys.settrace(interrupt)
@@ -85,7 +84,7 @@ def test_nothing_interrupts_the_end_of_a_weight(prepare):
 
 
 def test_capacity_drops_the_least_recently_used(prepare):
-    sets = WeightSets([0], prepare, Snapshots(), capacity=2)
+    sets = WeightSets([0], prepare, capacity=2)
     a, b, c = ([torch.randn(4)] for _ in range(3))
     for weights in (a, b, a, c, a):
         sets.select(weights)
@@ -96,7 +95,7 @@ def test_capacity_drops_the_least_recently_used(prepare):
 
 
 def test_only_the_given_positions_count(prepare):
-    sets = WeightSets([1], prepare, Snapshots())
+    sets = WeightSets([1], prepare)
     weight = torch.randn(4)
     for _ in range(3):
         sets.select([torch.randn(4), weight])
@@ -104,7 +103,7 @@ def test_only_the_given_positions_count(prepare):
 
 
 def test_empty_weights(prepare):
-    sets = WeightSets([0], prepare, Snapshots())
+    sets = WeightSets([0], prepare)
     weight = torch.empty(0)
     sets.select([weight])
     sets.select([weight])
@@ -114,7 +113,7 @@ def test_empty_weights(prepare):
 def test_weights_without_versions_are_prepared_in_every_call(prepare):
     with torch.inference_mode():
         weight = torch.randn(4)
-    sets = WeightSets([0], prepare, Snapshots())
+    sets = WeightSets([0], prepare)
     with pytest.warns(RuntimeWarning, match="no version counter"):
         sets.select([weight])
     with warnings.catch_warnings():
@@ -129,7 +128,7 @@ def test_failed_prepare_leaves_no_set():
     def fail(constants):
         raise RuntimeError("no memory")
 
-    sets = WeightSets([0], fail, Snapshots())
+    sets = WeightSets([0], fail)
     with pytest.raises(RuntimeError, match="no memory"):
         sets.select([torch.randn(4)])
     assert len(sets) == 0

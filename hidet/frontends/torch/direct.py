@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import is_
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -26,9 +27,8 @@ from hidet.frontends.torch.importer import import_whole
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import Draws, drawn, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
-from hidet.frontends.torch.storage import Spec
+from hidet.frontends.torch.storage import Spec, guard_of
 from hidet.limits import resource_errors
-from hidet.runtime.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from hidet.runtime.profile import Profile
@@ -50,8 +50,7 @@ class DirectCall:
     """A compiled model.
 
     Args:
-        program: the compiled graph, which takes weights, then tensors.
-        weights: for each weight the dictionary of its module that holds it, and its name there.
+        program: the compiled graph, which looks up its weights.
         examples: the flat arguments of the trace.
         tree: the pytree of the arguments.
         results: the pytree of the outputs.
@@ -65,27 +64,26 @@ class DirectCall:
     def __init__(
         self,
         program: CompiledProgram,
-        weights: Sequence[tuple[dict[str, Any], str]],
         examples: Sequence[Any],
         tree: TreeSpec,
         results: TreeSpec,
         draws: Draws,
     ) -> None:
         self.program = program
-        snapshots = Snapshots() if program.runnable is None else program.runnable.snapshots
-        self._weights = snapshots.look_up([table for table, _ in weights], [n for _, n in weights])
         self._tree = tree
         self._results = results
         self._draws = draws
         self._is_flat = tree == tree_flatten(tuple(examples))[1]
         self._has_one_result = results == tree_flatten(torch.empty(0))[1]
         self.wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
+        self._is_known: Callable[..., bool] = lambda *_: False
+        """Returns quickly whether these are tensors like those of an earlier call."""
         self._fixed = [None if isinstance(e, torch.Tensor) else e for e in examples]
 
     @property
     def weights(self) -> list[Any]:
         """The current weights, in the order in which the program takes them."""
-        return self._weights()
+        return self.program.weights
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the model.
@@ -93,7 +91,7 @@ class DirectCall:
         Raises:
             HidetError: an argument does not match its example.
         """
-        outputs = self.program(self._tensors(arguments))
+        outputs = self.program.run(self._tensors(arguments))
         return outputs[0] if self._has_one_result else tree_unflatten(outputs, self._results)
 
     def profile(self, *arguments: Any, runs: int = 20) -> Profile:
@@ -104,18 +102,25 @@ class DirectCall:
         """
         return self.program.profile(self._tensors(arguments), runs)
 
-    def _tensors(self, arguments: tuple[Any, ...]) -> list[Any]:
+    def _tensors(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         """Check arguments, and return those of the program."""
         flat = arguments if self._is_flat else self._flattened(arguments)
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
-        tensors = self._weights()
+        tensors = flat if self._is_known(*flat) else self._checked(flat)
+        return [*tensors, *drawn(self._draws)] if self._draws else tensors
+
+    def _checked(self, flat: Sequence[Any]) -> list[Any]:
+        """Check flat arguments, and copy those that differ in strides only."""
+        tensors: list[Any] = []
         for number, (value, wanted) in enumerate(zip(flat, self.wanted, strict=True)):
             tensors.append(value if wanted is None else wanted.checked(value, "argument", number))
             if wanted is None and not _same(value, self._fixed[number]):
                 what = f"argument {number} is {value!r}; it was traced as {self._fixed[number]!r}"
                 raise HidetError(what, hint="hidet.compile it once more for this value")
-        return [*tensors, *drawn(self._draws)] if self._draws else tensors
+        if tensors and None not in self.wanted and all(map(is_, tensors, flat)):
+            self._is_known = guard_of(tensors)
+        return tensors
 
     def _flattened(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         """Return the leaves of the arguments."""
@@ -225,7 +230,8 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
     flat, tree = tree_flatten(example_inputs)
     spec = exported.call_spec.out_spec
     assert spec is not None, "torch.export records the structure of results"
-    return DirectCall(CompiledProgram(imported, settings), weights, flat, tree, spec, draws)
+    program = CompiledProgram(imported, settings, weights=weights)
+    return DirectCall(program, flat, tree, spec, draws)
 
 
 def _table_of(module: torch.nn.Module, name: str) -> tuple[dict[str, Any], str]:

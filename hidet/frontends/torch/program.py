@@ -1,6 +1,6 @@
 """Compiled FX graphs, as torch calls them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -14,6 +14,7 @@ from hidet.dialects.graph.base import element_type
 from hidet.errors import HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
+from hidet.runtime.snapshots import LookUp
 from hidet.runtime.times import CompileTimes
 
 if TYPE_CHECKING:
@@ -74,6 +75,13 @@ def set_precision(module: ModuleOp, settings: Settings) -> None:
 class CompiledProgram:
     """A compiled FX graph, called with the list of its arguments, as AOTAutograd does.
 
+    Args:
+        imported: the graph.
+        settings: the settings of its compilation.
+        runnable: see below.
+        weights: the dictionaries that hold the first arguments, with their keys. Each call looks
+            them up, and takes only the other arguments.
+
     Attributes:
         report: the times of compilation; None if there was nothing to compile.
         runnable: the compiled program, if there is one; it may have been compiled before.
@@ -81,7 +89,11 @@ class CompiledProgram:
     """
 
     def __init__(
-        self, imported: ImportedGraph, settings: Settings, runnable: "CompiledGraph | None" = None
+        self,
+        imported: ImportedGraph,
+        settings: Settings,
+        runnable: "CompiledGraph | None" = None,
+        weights: Sequence[tuple[dict[str, Any], str]] = (),
     ) -> None:
         # Makes torch pass one list. torch copies the attributes of the object, not of the class.
         self._boxed_call = True
@@ -102,23 +114,36 @@ class CompiledProgram:
             self._run, self.report = runnable.run, runnable.report
             # The compiler may have dropped or reordered constants.
             constants = [constants[int(name.removeprefix("p"))] for name in runnable.constant_names]
-        self._inputs = _reader(imported.inputs)
-        self._constants = _reader(constants)
+        self._weights = weights
+        self._inputs = _reader([Source(s.origin - len(weights), s.span) for s in imported.inputs])
+        self._constants: Callable[[Arguments], Iterable[torch.Tensor]] = _reader(constants)
+        if weights:
+            look_up = LookUp([_entry(source, weights) for source in constants])
+            self._constants = lambda _: look_up
         plain = [Returned("result", number) for number in range(len(imported.outputs))]
         is_plain = imported.outputs == plain and not imported.updates
         self._outputs = None if is_plain else tuple(imported.outputs)
         self._updates = imported.updates
 
-    def __call__(self, arguments: Arguments) -> Sequence[Any]:
+    @property
+    def weights(self) -> list[Any]:
+        """The current weights that are looked up."""
+        return [table[key] for table, key in self._weights]
+
+    def run(self, arguments: Arguments) -> Sequence[Any]:
         """Run the program, and return the outputs of the FX graph."""
         results = self._run(self._inputs(arguments), self._constants(arguments))
         if self._outputs is None:
             return results
+        if self._weights:
+            arguments = [*self.weights, *arguments]
         outputs = [output_of(returned, results, arguments) for returned in self._outputs]
         updates = [(n, output_of(each, results, arguments)) for n, each in self._updates]
         for number, content in updates:
             arguments[number].detach().copy_(content)
         return outputs
+
+    __call__ = run
 
     def profile(self, arguments: Arguments, runs: int) -> "Profile":
         """Measure each launch over a number of runs.
@@ -130,6 +155,15 @@ class CompiledProgram:
             raise HidetError("the graph has no operators, so there is nothing to measure")
         inputs, constants = self._inputs(arguments), self._constants(arguments)
         return self.runnable.profile(inputs, constants, runs=runs)
+
+
+def _entry(
+    source: Source, weights: Sequence[tuple[dict[str, Any], str]]
+) -> tuple[dict[str, Any], str, int | None]:
+    """Return the entry of a `LookUp` for a constant: a weight of this number, or a tensor."""
+    origin = source.origin
+    table, key = weights[origin] if isinstance(origin, int) else ({"": origin}, "")
+    return table, key, source.span
 
 
 def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:

@@ -6,7 +6,9 @@ covers, and a strided output is a view of a contiguous result.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -58,6 +60,18 @@ def view_from(tensor: torch.Tensor, owner: torch.Tensor) -> View | None:
     if (shape, strides, offset) == (tuple(owner.shape), tuple(owner.stride()), 0):
         return None
     return View(shape, strides, offset)
+
+
+def guard_of(tensors: Sequence[torch.Tensor]) -> Callable[..., bool]:
+    """Return a function that returns whether as many arguments are tensors like these.
+
+    It is the native guard of dynamo. It takes 0.2 us, and compares types, dispatch keys (with the
+    device and modes of this thread, such as inference mode), data types, sizes and strides.
+    """
+    guards: Any = import_module("torch._C._dynamo.guards")
+    sizes, strides = [[*t.shape] for t in tensors], [[*t.stride()] for t in tensors]
+    guard = guards.TensorGuards(*tensors, dynamic_dims_sizes=sizes, dynamic_dims_strides=strides)
+    return guard.check
 
 
 @dataclass(frozen=True)

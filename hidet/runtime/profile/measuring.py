@@ -7,7 +7,7 @@ launches overlap as usual. On the CPU they run sequentially, and are timed indiv
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,7 +30,7 @@ WARM_UP = 5
 def profile_of(
     executor: Executor,
     inputs: Sequence[torch.Tensor],
-    constants: Sequence[torch.Tensor],
+    constants: Iterable[torch.Tensor],
     runs: int,
 ) -> Profile:
     """Return the profile of a graph over a number of runs.

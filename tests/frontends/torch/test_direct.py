@@ -65,8 +65,10 @@ def test_what_no_operator_reads_is_not_looked_up(fast):
     ],
 )
 def test_arguments_are_checked(fast, argument, error, message):
-    with pytest.raises(error, match=message):
-        fast(argument)
+    for _ in range(2):
+        with pytest.raises(error, match=message):
+            fast(argument)
+        fast(torch.zeros(4, 8))  # such arguments are known from now on
 
 
 def test_number_of_arguments(fast):
@@ -76,9 +78,37 @@ def test_number_of_arguments(fast):
 
 def test_strides(model, fast):
     """A tensor that lies otherwise in memory is copied."""
-    x = torch.randn(8, 4).T
-    with torch.no_grad():
-        torch.testing.assert_close(fast(x), model(x))
+    for x in (torch.randn(8, 4).T, torch.randn(4, 8), torch.randn(8, 4).T):
+        with torch.no_grad():
+            torch.testing.assert_close(fast(x), model(x))
+
+
+def test_known_arguments():
+    """A guard knows tensors like those of the last call; others are checked in Python."""
+    one, other = torch.randn(2, 3), torch.zeros(4, dtype=torch.int64)
+    fast = hidet.compile(lambda x, y: (x + 1, y + 1), one, other)
+    assert not fast._is_known(one, other)
+    fast(one, other)
+    assert fast._is_known(torch.randn(2, 3), other)
+    for wrong in (
+        one.double(),
+        one.int(),
+        torch.randn(3, 2),
+        torch.randn(2, 4),
+        torch.randn(6),
+        torch.randn(3, 2).T,
+        one.to("meta"),
+        one.to_sparse(),
+        nn.Parameter(one),
+        None,
+        1.5,
+    ):
+        assert not fast._is_known(wrong, other)
+    with torch.inference_mode():
+        assert not fast._is_known(one, other)
+        torch.testing.assert_close(fast(one, other)[0], one + 1)
+        assert fast._is_known(one, other)
+    assert hidet.compile(lambda: torch.ones(2) + 1)().tolist() == [2, 2]
 
 
 def test_functions():
