@@ -30,8 +30,9 @@ SAMPLE_SECONDS = 0.03
 SAMPLES = 5
 """The number of measurements over which the time of a candidate is the median."""
 
-WARM_SECONDS = 0.05
-"""How long a GPU works before the first measurement: idle ones lower their clock."""
+PAUSE_CYCLES = 10_000_000
+"""The cycles that a GPU waits before a measurement, some milliseconds: idle ones lower their clock,
+and so do those at their power limit after longer work, by more than candidates differ."""
 
 LONG_SECONDS = 1.0
 """A launch that takes longer is measured once."""
@@ -139,11 +140,6 @@ class Bench:
     def _times(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return the median microseconds of a launch of each candidate, measured interleaved."""
         runs = [self._sampler(each) for each in candidates]
-        if self._known().device.type == "cuda":
-            start = perf_counter()
-            while perf_counter() - start < WARM_SECONDS:
-                for run in runs:
-                    run()
         samples = [[run() for run in runs] for _ in range(SAMPLES)]
         return [median(column) * 1e6 for column in zip(*samples, strict=True)]
 
@@ -182,14 +178,14 @@ def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:
 def _seconds(run: Callable[[], object], device: torch.device) -> float:
     """Return the time of a call: by events on a GPU, else by a clock.
 
-    A preceding call keeps the GPU busy while the host prepares the measured one.
+    A GPU waits, at full clock, while the host prepares the call.
     """
     if device.type == "cpu":
         start = perf_counter()
         run()
         return perf_counter() - start
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    run()
+    torch.cuda._sleep(PAUSE_CYCLES)  # pyright: ignore[reportPrivateUsage]
     begin.record()
     run()
     end.record()
