@@ -11,6 +11,7 @@ from xdsl.parser import Parser
 
 from hidet.context import make_context
 from hidet.dialects import graph
+from hidet.dialects.compute import GridOp, LoadOp
 from hidet.errors import DivisionByZeroError, IndexOutOfRangeError, PassError
 from hidet.lowering.graph.decompose_graph import (
     DECOMPOSITIONS,
@@ -173,6 +174,34 @@ def test_a_second_prepare_is_refused():
       }"""
     with pytest.raises(PassError, match="there is already a function @prepare"):
         run_passes(parse(program), [HoistConstantsPass()])
+
+
+def test_long_chains_are_one_grid():
+    """Thousands of elementwise operators, or of views, that follow one another."""
+    chain = "\n".join(
+        f"%x{2 * i + 1} = graph.relu %x{2 * i} : tensor<4xf16>\n"
+        f"%x{2 * i + 2} = graph.exp %x{2 * i + 1} : tensor<4xf16>"
+        for i in range(1000)
+    )
+    views = "\n".join(
+        f"%v{i + 1} = graph.permute %v{i} {{dims = array<i64: 1, 0>}}"
+        ": (tensor<4x4xf16>) -> tensor<4x4xf16>"
+        for i in range(1000)
+    )
+    module = run_passes(
+        parse(
+            f"""func.func @forward(%x0: tensor<4xf16>, %v0: tensor<4x4xf16>)
+                -> (tensor<4xf16>, tensor<4x4xf16>) {{
+                {chain}
+                {views}
+                func.return %x2000, %v1000 : tensor<4xf16>, tensor<4x4xf16>
+            }}"""
+        )
+    )
+    grids = [op for op in module.walk() if isinstance(op, GridOp)]
+    assert len(grids) == 2
+    (load,) = (op for op in grids[1].body.block.ops if isinstance(op, LoadOp))
+    assert tuple(load.indices) == grids[1].indices
 
 
 @pytest.mark.parametrize("layers", [1, 40])

@@ -89,9 +89,9 @@ class GridBuilder(KernelBuilder):
 
     def element(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """Load an element of a tensor, unconverted; a view with one reader is read through."""
-        owner = x.owner
-        if isinstance(owner, View) and x.has_one_use():
-            return self.element(owner.x, VIEWS[type(owner)](self, owner, indices))
+        while isinstance(owner := x.owner, View) and x.has_one_use():
+            indices = VIEWS[type(owner)](self, owner, indices)
+            x = owner.x
         return self.insert(LoadOp(x, [self.index(index) for index in indices])).result
 
     def read(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:

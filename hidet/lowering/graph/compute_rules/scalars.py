@@ -5,7 +5,7 @@ operand, and returns a scalar. Floating-point rules follow torch's formulas, inc
 and NaN; approximate functions are used if the result is rounded to 16 bits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import e, log2, pi, sqrt
 from typing import Any
@@ -237,18 +237,29 @@ def elementwise(rule: ScalarRule, b: GridBuilder, op: GraphOp) -> SSAValue:
 
 def scalar_of(rule: ScalarRule, b: GridBuilder, op: GraphOp, indices: Indices) -> SSAValue:
     """Build an element of the result; what the operator continues is computed in place."""
-    producer = continued(op)
-
-    def operand(x: SSAValue) -> SSAValue:
-        if producer is None or x is not producer.result:
-            return b.read_broadcast(x, indices)
+    chain = [op]
+    while (producer := continued(chain[-1])) is not None:
+        chain.append(producer)
+    known: dict[SSAValue, SSAValue] = {}
+    for producer in reversed(chain[1:]):
         with b.located_like(producer):
-            scalar = scalar_of(SCALAR_RULES[type(producer)], b, producer, indices)
-            rounded = b.narrow(scalar, producer.result_type.element_type)
-        rounded.name_hint = rounded.name_hint or x.name_hint
-        return b.widen(rounded)
+            scalar = apply_rule(SCALAR_RULES[type(producer)], b, producer, indices, known)
+            scalar = b.narrow(scalar, producer.result_type.element_type)
+            scalar.name_hint = scalar.name_hint or producer.result.name_hint
+            known = {producer.result: b.widen(scalar)}
+    return apply_rule(rule, b, op, indices, known)
 
-    scalars = {x: operand(x) for x in dict.fromkeys(op.operands)}
+
+def apply_rule(
+    rule: ScalarRule,
+    b: GridBuilder,
+    op: GraphOp,
+    indices: Indices,
+    known: Mapping[SSAValue, SSAValue],
+) -> SSAValue:
+    """Apply a scalar rule to elements of the operands, which are loaded unless they are known."""
+    operands = dict.fromkeys(op.operands)
+    scalars = {x: known[x] if x in known else b.read_broadcast(x, indices) for x in operands}
     return rule(b, op, *(scalars[x] for x in op.operands))
 
 
