@@ -76,25 +76,25 @@ def _pixels(op: graph.Conv2dOp, taps: int) -> int:
     """
     step, width = op.window.stride[1], shape_of(op.weight)[3]
     images, _, height, columns = shape_of(op.result)
-    fits = [
-        pixels
-        for pixels in range(2, taps)
-        if columns % pixels == 0
-        and (pixels - 1) * step + width <= taps
-        and images * height * columns // pixels >= MIN_WINDOWS
-    ]
-    return max(fits) if fits and not _is_returned(op.result) else 1
+    fits = [n for n in range(1, taps) if columns % n == 0 and (n - 1) * step + width <= taps]
+    pixels = max(fits, default=1)
+    is_large = images * height * columns // pixels >= MIN_WINDOWS
+    return pixels if is_large and not _is_returned(op.result) else 1
 
 
 def _is_returned(value: SSAValue) -> bool:
     """Return whether a function returns a tensor, or what elementwise operators make of it."""
-    users = [use.operation for use in value.uses]
-    results = [user.results[0] for user in users if isinstance(user, graph.GraphOp)]
-    return any(isinstance(user, ReturnOp) for user in users) or any(
-        shape_of(result) == shape_of(value) and _is_returned(result)
-        for result in results
-        if not isinstance(result.owner, graph.Conv2dOp)
-    )
+    reached, pending = {value}, [value]
+    while pending:
+        for user in [use.operation for use in pending.pop().uses]:
+            if isinstance(user, ReturnOp):
+                return True
+            if isinstance(user, graph.GraphOp) and not isinstance(user, graph.Conv2dOp):
+                result = user.results[0]
+                if shape_of(result) == shape_of(value) and result not in reached:
+                    reached.add(result)
+                    pending.append(result)
+    return False
 
 
 def _windows(b: LocatedBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
