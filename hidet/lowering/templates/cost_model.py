@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from hidet.arch.chips import Arch
 from hidet.arch.instructions import FMA
@@ -92,11 +93,17 @@ EXPOSED = 0.3
 """The fraction of an epilogue that is not hidden if consumers take turns (H200)."""
 
 
-def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
+Throughput: TypeAlias = tuple[float, float, float]
+
+
+def estimate(
+    choice: Blocking, problem: Problem, arch: Arch, of_tile: Throughput | None = None
+) -> float:
     """Return the estimated time in microseconds of a matmul, fitted to measurements on an H200.
 
     The maximum of compute time, L2 traffic, memory traffic and latency dominates. Results are
-    stored after it, or, if staged, overlap with the next tile.
+    stored after it, or, if staged, overlap with the next tile. `of_tile` is what `throughput`
+    returns for any tiling with the same tile.
     """
     blocks = choice.tiles(problem)
     if arch.is_cpu:  # not a time: the FMAs of a block, and the loads that they wait for
@@ -108,7 +115,7 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
     stays = choice.grid < blocks
     resident = 1 if stays else min(_resident(choice, problem, arch), share)
-    products, traffic, memory = _throughput(choice, problem, arch)
+    products, traffic, memory = of_tile or throughput(choice, problem, arch)
     if group == THREAD:  # latency-bound on shared memory
         products /= min(1, resident * choice.threads / BUSY)
     gathers = choice.gathers(problem)
@@ -136,12 +143,12 @@ def estimate(choice: Blocking, problem: Problem, arch: Arch) -> float:
     return max(times) + beside + stores + turns + start + epilogue
 
 
-def least_time(tile: Blocking, problem: Problem, arch: Arch) -> float:
+def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput) -> float:
     """Return a lower bound of the estimates of all tilings with the same tile."""
     if arch.is_cpu:
         return estimate(tile, problem, arch)
     pace = PACES[tile.group]
-    products, traffic, memory = _throughput(tile, problem, arch)
+    products, traffic, memory = of_tile
     waiting = ceil_div(problem.k, tile.block_k) * pace.step
     times = (products, traffic, memory, waiting)
     beside = sum(times) - max(times) - traffic / 2  # at most half is multicast
@@ -149,8 +156,11 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch) -> float:
     return max(times) + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
 
 
-def _throughput(choice: Blocking, problem: Problem, arch: Arch) -> tuple[float, float, float]:
-    """Return the times of the tensor cores, the L2 cache and the memory, without latencies."""
+def throughput(choice: Blocking, problem: Problem, arch: Arch) -> Throughput:
+    """Return the times of the tensor cores, the L2 cache and the memory, without latencies.
+
+    All tilings with the same tile have the same.
+    """
     group = choice.group
     pace = PACES[group]
     steps = ceil_div(problem.k, choice.block_k)

@@ -21,7 +21,7 @@ from hidet.lowering.templates.blocking import (
     Blocking,
 )
 from hidet.lowering.templates.config import MAX_CHOICE, PINGPONG, STRIPED, TRANSPOSED
-from hidet.lowering.templates.cost_model import BUSY, estimate, least_time
+from hidet.lowering.templates.cost_model import BUSY, estimate, least_time, throughput
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.problem import Problem
 
@@ -103,13 +103,14 @@ def fastest(problem: Problem, arch: Arch, limit: float = inf) -> Blocking | None
     """
     for tiles in _tiles(problem, arch):
         best, least, fits = None, (limit, -1), False  # of equal estimates that of the first tile
-        bounds = [least_time(tile, problem, arch) for tile in tiles]
+        rates = [throughput(tile, problem, arch) for tile in tiles]
+        bounds = [least_time(t, problem, arch, r) for t, r in zip(tiles, rates, strict=True)]
         for number in sorted(range(len(tiles)), key=bounds.__getitem__):
             if fits and bounds[number] > least[0]:
                 break
             for each in _fitting(tiles[number], problem, arch):
                 fits = True
-                rank = (estimate(each, problem, arch), number)
+                rank = (estimate(each, problem, arch, rates[number]), number)
                 if rank < least:
                     best, least = each, rank
         if fits:
