@@ -1,4 +1,5 @@
-// wgmma with operands of type float, of which tf32 takes the upper 19 bits: wgmma_m64n8k8_tf32_f32 ... and the same with _rs.
+// wgmma with operands of type float, of which tf32 takes the upper 19 bits: wgmma_m64n8k8_tf32_f32 ...
+// and the same with _rs.
 #pragma once
 
 #include "hidet.h"

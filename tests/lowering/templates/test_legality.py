@@ -12,6 +12,7 @@ from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates import TEMPLATES, load_template
+from hidet.lowering.templates.cost_model import estimate
 from hidet.lowering.templates.epilogue import matmuls_of
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
@@ -68,6 +69,10 @@ def test_the_fastest_is_the_first_candidate():
         for arch in (H200, A100, Arch.parse("cpu")):
             found = fastest(problem, arch)
             assert [found] == list(candidates(problem, arch)[:1]), problem
+            assert found is not None
+            time = estimate(found, problem, arch)
+            assert fastest(problem, arch, time * 1.01) == found, problem
+            assert fastest(problem, arch, time * 0.99) is None, problem
             chosen.add(found)
     assert len(chosen) > 10
 
