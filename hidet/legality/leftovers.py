@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from hidet.dialects import graph
 from hidet.dialects.compute import FusionOp, GridOp, ReduceOp, SinkOp
 from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.shaped import optional_memref_type
@@ -35,6 +36,8 @@ def _forever(*names: str) -> dict[str, Lifetime]:
 _SCALARS = _forever("arith", "math", "scf")
 _MEMORY = _forever("memref.alloca", "memref.load", "memref.store")
 
+_ANCHORS = [op.name for op in graph.Graph.operations if issubclass(op, graph.AnchorOp)]
+
 PLACES: Mapping[str, Mapping[str, Lifetime]] = {
     "the module": _forever("func.func", "cuda.kernel"),
     "a host function": {
@@ -42,8 +45,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         **_MEMORY,
         **_forever("func.return", "cuda.floormodsi", "cuda.view", "cuda.printf"),
         "graph": Lifetime(until="lower-graph-to-compute"),
-        "graph.matmul": Lifetime(until="fuse"),
-        "graph.scaled_dot_product_attention": Lifetime(until="fuse"),
+        **dict.fromkeys(_ANCHORS, Lifetime(until="fuse")),
         "graph.constant": Lifetime(until="plan-memory"),
         "graph.call_kernel": Lifetime(until="schedule"),
         "compute.grid": Lifetime(since="lower-graph-to-compute", until="fuse"),
@@ -53,9 +55,7 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
         "cuda.tensor_map": Lifetime(since="pass-tensor-maps"),
         "memref.copy": Lifetime(since="plan-memory"),
     },
-    "a fusion": _forever(
-        "compute.grid", "compute.yield", "graph.matmul", "graph.scaled_dot_product_attention"
-    ),
+    "a fusion": _forever("compute.grid", "compute.yield", *_ANCHORS),
     "the body of a grid": {
         **_SCALARS,
         **_forever(

@@ -5,7 +5,8 @@ from xdsl.ir import Operation
 from hidet.analysis.divergence import Divergence, analyse_divergence, divergent_op_around
 from hidet.dialects.cuda import Collective, KernelOp, ShflOp, SyncWarpOp, VoteOp, WarpCollective
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.shaped import memref_type
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp, TaskMapAttr
 from hidet.legality.report import illegal
 
 
@@ -34,7 +35,7 @@ def check_uniformity(kernel: KernelOp) -> None:
 
 def _group_of(op: Operation, explicit: bool) -> Divergence | None:
     """Return the least divergence of control flow that is illegal around an op."""
-    if explicit and isinstance(op, ForeachOp):
+    if isinstance(op, ForeachOp) and (explicit or _is_per_thread(op)):
         return None
     if isinstance(op, ShflOp | SyncWarpOp | VoteOp) and op.mask is not None:
         return None  # only the lanes in the mask
@@ -45,3 +46,10 @@ def _group_of(op: Operation, explicit: bool) -> Divergence | None:
     ):
         return Divergence.BETWEEN_WARPS
     return None
+
+
+def _is_per_thread(op: ForeachOp) -> bool:
+    """Return whether all workers have all tasks, in a map that is known already."""
+    layout = op.map if op.tile is None else memref_type(op.tile).layout
+    is_known = isinstance(layout, TaskMapAttr) and layout.data is not None
+    return is_known and not op.tasks.spatial_digits

@@ -104,6 +104,21 @@ cuda.kernel @legal(%n : memref<4xindex>, %c : i1) grid(4) block(64) {
 
 // -----
 
+// A loop over tasks that all workers have is one of a thread.
+
+// CHECK: cuda.kernel @private
+cuda.kernel @private() grid(4) block(64) {
+  %t = cuda.thread_id x
+  %seven = arith.constant 7 : index
+  %first = arith.cmpi slt, %t, %seven : index
+  scf.if %first {
+    task.foreach (%i) in #task.map<repeat(7) * replicate(64)> on %t {
+    }
+  }
+}
+
+// -----
+
 // Shuffles and barriers of a warp need its lanes only.
 
 // CHECK: cuda.kernel @warps

@@ -27,7 +27,7 @@ from hidet.dialects.graph.base import (
     shape_of,
     tensor_type,
 )
-from hidet.dialects.graph.contraction import IEEE, check_bias, check_precision
+from hidet.dialects.graph.contraction import IEEE, AnchorOp, check_bias, check_precision
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,56 @@ class Conv2dOp(GraphOp):
         check_bias(self.name, self.weight, self.bias)
         shape = [sizes[0], weights[0], *self.window.count(self.name, sizes[2:])]
         return TensorType(element, shape)
+
+
+@irdl_op_definition
+class DepthwiseConv2dOp(AnchorOp):
+    """x [N, H, W, C] convolved channel by channel with filters [KH, KW, C], without padding.
+
+    The result [N, OH, OW, C] may be wider than the operands, such as f32 for f16.
+    """
+
+    name = "graph.depthwise_conv2d"
+
+    x = operand_def(TENSOR)
+    weight = operand_def(TENSOR)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
+
+    def __init__(
+        self,
+        x: Value,
+        weight: Value,
+        *,
+        stride: Sequence[int] = (1, 1),
+        dilation: Sequence[int] = (1, 1),
+        result_element: Attribute | None = None,
+    ) -> None:
+        result = TensorType(result_element or element_type(x), [])
+        super().__init__(x, weight, result=result, stride=stride, dilation=dilation)
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        return Window(
+            kernel=shape_of(self.weight)[:2],
+            stride=self.stride.get_values(),
+            padding=(0, 0),
+            dilation=self.dilation.get_values(),
+        )
+
+    def _infer_type(self) -> Tensor:
+        x, weight = tensor_type(self.x), tensor_type(self.weight)
+        if x.get_num_dims() != 4 or weight.get_num_dims() != 3:
+            raise self.invalid(f"input and weight must have ranks 4 and 3, got {x} and {weight}")
+        element = self.result_type.element_type
+        self.check_sum_element(x, element)
+        self.check_same_element(x, weight)
+        FLOATS.check(self.name, x)
+        images, *sizes, channels = x.get_shape()
+        if weight.get_shape()[2] != channels:
+            raise self.invalid(f"input {x} and weight {weight} have different channels")
+        return TensorType(element, [images, *self.window.count(self.name, sizes), channels])
 
 
 @irdl_op_definition

@@ -30,7 +30,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
-from hidet.dialects.graph import AnchorOp
+from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp
 from hidet.dialects.shaped import shape_of, size_of
 from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.rewriting.inlining import inline_into_loads
@@ -216,6 +216,8 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
 
 def _reads_repeatedly(anchor: Operation, group: Group) -> bool:
     """Return whether an anchor reads elements of a group several times, as image windows."""
+    if isinstance(anchor, DepthwiseConv2dOp):
+        return prod(anchor.window.kernel) > 1
     return any(
         isinstance(view := operand.owner, GridOp)
         and prod(view.shape) > group.size

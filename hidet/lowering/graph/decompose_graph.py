@@ -167,7 +167,7 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
     if groups > 1 and depth == 1:
-        total = b.emit(depthwise(op, x, weight))
+        total = depthwise(b, op, x, weight)
     else:
         windows = b.emit(graph.WindowsOp(x, 0, op.window))
         total = product_of_windows(b, windows, weight, groups, op.precision)
@@ -178,18 +178,40 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     return b.cast(total, element)
 
 
-def depthwise(op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> graph.Conv2dOp:
-    """Return the convolution of other operands without a bias, in the accumulator type."""
-    return graph.Conv2dOp(
-        x,
-        weight,
-        stride=op.window.stride,
-        padding=op.window.padding,
-        dilation=op.window.dilation,
-        groups=op.groups.value.data,
-        precision=op.precision.data,
-        result_element=sum_type(op.result_type.element_type, op.precision),
+def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> SSAValue:
+    """Return the convolution of other operands without a bias, in the accumulator type.
+
+    Images are padded, and their channels last. One of several filters for each channel, or of an
+    argument, whose channels are not last, is left to `lower-graph-to-compute`.
+    """
+    window, element = op.window, sum_type(op.result_type.element_type, op.precision)
+    stride, dilation, padding = window.stride, window.dilation, (0, *window.padding, 0)
+    groups = op.groups.value.data
+    if is_argument(op.x) or shape_of(weight)[0] != groups:
+        return b.emit(
+            graph.Conv2dOp(
+                x,
+                weight,
+                stride=stride,
+                padding=window.padding,
+                dilation=dilation,
+                groups=groups,
+                precision=op.precision.data,
+                result_element=element,
+            )
+        )
+    images = b.permute(x, [0, 2, 3, 1])
+    if any(padding):
+        images = b.emit(graph.PadOp(images, padding, padding))
+    _, _, *kernel = shape_of(weight)
+    filters = b.permute(b.reshape(weight, [groups, *kernel]), [1, 2, 0])
+    total = b.emit(
+        graph.DepthwiseConv2dOp(
+            images, filters, stride=stride, dilation=dilation, result_element=element
+        )
     )
+    total.name_hint = "conv"
+    return b.permute(total, [0, 3, 1, 2])
 
 
 def product_of_windows(
@@ -346,8 +368,11 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
 
 # ------------------------------------------------------------------------------ reductions
 
-LONG = 1 << 15
-"""The length from which rows are reduced in parts."""
+LONG, LONG_IMAGE = 1 << 15, 1 << 11
+"""The length from which rows are reduced in parts, and images of `CHANNELS` or more, of which few
+blocks can read adjacent ones."""
+
+CHANNELS = 16
 
 SPLIT = graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
 """Reductions that are the same reduction of those of equal parts."""
@@ -363,7 +388,8 @@ def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     """A few long rows are reduced in parts, which many blocks share, and then the parts."""
     shape, axes = shape_of(op.x), op.axes.get_values()
     rows = prod(op.result_type.get_shape())
-    if not 0 < rows <= FEW_ROWS or prod(shape) < LONG * rows:
+    long = LONG_IMAGE if len(axes) > 1 and rows >= CHANNELS else LONG
+    if not 0 < rows <= FEW_ROWS or prod(shape) < long * rows:
         return None
     divisors = {n: largest_divisor(shape[n], ENOUGH_ROWS // rows) for n in axes}
     axis = next((n for n in axes if divisors[n] > 1), None)

@@ -17,6 +17,7 @@ TEMPLATES: dict[str, str] = {
     "gemv": "hidet.lowering.templates.gemv:GemvTemplate",
     "matmul": "hidet.lowering.templates.matmul:MatmulTemplate",
     "attention": "hidet.lowering.templates.attention:AttentionTemplate",
+    "depthwise": "hidet.lowering.templates.depthwise:DepthwiseTemplate",
     "row": "hidet.lowering.templates.row:RowTemplate",
     "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",
 }

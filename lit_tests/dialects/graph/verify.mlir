@@ -402,6 +402,22 @@ func.func @conv_numbers(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) {
 
 // -----
 
+// CHECK: graph.depthwise_conv2d: input and weight must have ranks 4 and 3, got tensor<1x8x8x4xf32> and tensor<4x1x3x3xf32>
+func.func @depthwise_rank(%x : tensor<1x8x8x4xf32>, %w : tensor<4x1x3x3xf32>) {
+  %0 = graph.depthwise_conv2d %x, %w : (tensor<1x8x8x4xf32>, tensor<4x1x3x3xf32>) -> tensor<1x6x6x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.depthwise_conv2d: input tensor<1x8x8x4xf32> and weight tensor<3x3x6xf32> have different channels
+func.func @depthwise_channels(%x : tensor<1x8x8x4xf32>, %w : tensor<3x3x6xf32>) {
+  %0 = graph.depthwise_conv2d %x, %w : (tensor<1x8x8x4xf32>, tensor<3x3x6xf32>) -> tensor<1x6x6x4xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.windows: needs images [..., H, W], got tensor<8xf32>
 func.func @windows_rank(%x : tensor<8xf32>) {
   %0 = graph.windows %x {kernel = array<i64: 2, 2>, outside = 0.0 : f32} : (tensor<8xf32>) -> tensor<7x2xf32>

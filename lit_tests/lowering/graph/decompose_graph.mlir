@@ -121,7 +121,30 @@ func.func @grouped_conv2d(%x : tensor<1x6x8x8xf16>, %w : tensor<4x3x1x1xf16>) ->
 // CHECK-NEXT:     %y = graph.cast %[[V10]] : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf16>
 // CHECK-NEXT:     func.return %y : tensor<1x4x8x8xf16>
 
-// One of a filter per channel stays, without its bias.
+// One of a filter per channel has its channels last: an anchor without padding and bias.
+func.func @depthwise_inside(%z : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, %b : tensor<6xf16>) -> tensor<1x6x4x4xf16> {
+  %x = graph.relu %z : tensor<1x6x8x8xf16>
+  %y = graph.conv2d %x, %w, %b {groups = 6 : i64, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>, tensor<6xf16>) -> tensor<1x6x4x4xf16>
+  func.return %y : tensor<1x6x4x4xf16>
+}
+
+// CHECK-LABEL: func.func @depthwise_inside(%z: tensor<1x6x8x8xf16>, %w: tensor<6x1x3x3xf16>, %b: tensor<6xf16>) -> tensor<1x6x4x4xf16> {
+// CHECK-NEXT:    %x = graph.relu %z : tensor<1x6x8x8xf16>
+// CHECK-NEXT:    %[[V0:\d+]] = graph.pack %w {dims = array<i64: 2, 3, 1, 0>} : (tensor<6x1x3x3xf16>) -> tensor<3x3x1x6xf16>
+// CHECK-NEXT:    %[[V1:\d+]] = graph.permute %[[V0]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x1x6xf16>) -> tensor<6x1x3x3xf16>
+// CHECK-NEXT:    %[[V2:\d+]] = graph.permute %x {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x6x8x8xf16>) -> tensor<1x8x8x6xf16>
+// CHECK-NEXT:    %[[V3:\d+]] = graph.pad %[[V2]] {low = array<i64: 0, 1, 1, 0>, high = array<i64: 0, 1, 1, 0>, value = 0.000000e+00 : f16} : (tensor<1x8x8x6xf16>) -> tensor<1x10x10x6xf16>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.reshape %[[V1]] : (tensor<6x1x3x3xf16>) -> tensor<6x3x3xf16>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.permute %[[V4]] {dims = array<i64: 1, 2, 0>} : (tensor<6x3x3xf16>) -> tensor<3x3x6xf16>
+// CHECK-NEXT:    %conv = graph.depthwise_conv2d %[[V3]], %[[V5]] {stride = array<i64: 2, 2>} : (tensor<1x10x10x6xf16>, tensor<3x3x6xf16>) -> tensor<1x4x4x6xf32>
+// CHECK-NEXT:    %[[V6:\d+]] = graph.permute %conv {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x4x4x6xf32>) -> tensor<1x6x4x4xf32>
+// CHECK-NEXT:    %[[V7:\d+]] = graph.cast %b : (tensor<6xf16>) -> tensor<6xf32>
+// CHECK-NEXT:    %[[V8:\d+]] = graph.reshape %[[V7]] : (tensor<6xf32>) -> tensor<6x1x1xf32>
+// CHECK-NEXT:    %[[V9:\d+]] = graph.add %[[V6]], %[[V8]] : (tensor<1x6x4x4xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x4xf32>
+// CHECK-NEXT:    %y = graph.cast %[[V9]] : (tensor<1x6x4x4xf32>) -> tensor<1x6x4x4xf16>
+// CHECK-NEXT:    func.return %y : tensor<1x6x4x4xf16>
+
+// That of an argument stays, without its bias: its channels are not last.
 func.func @depthwise(%x : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, %b : tensor<6xf16>) -> tensor<1x6x6x6xf16> {
   %y = graph.conv2d %x, %w, %b {groups = 6 : i64} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>, tensor<6xf16>) -> tensor<1x6x6x6xf16>
   func.return %y : tensor<1x6x6x6xf16>
@@ -264,6 +287,18 @@ func.func @root(%x : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // CHECK-NEXT:    %a = graph.sqrt %x : tensor<4xf32>
 // CHECK-NEXT:    %b = graph.pow %x, %halves : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
 // CHECK-NEXT:    func.return %a, %b : tensor<4xf32>, tensor<4xf32>
+
+// Large images are reduced in parts.
+func.func @image(%x : tensor<1x32x112x112xf32>) -> tensor<1x32xf32> {
+  %y = graph.mean %x {axes = array<i64: 2, 3>} : (tensor<1x32x112x112xf32>) -> tensor<1x32xf32>
+  func.return %y : tensor<1x32xf32>
+}
+
+// CHECK-LABEL: func.func @image(%x: tensor<1x32x112x112xf32>) -> tensor<1x32xf32> {
+// CHECK-NEXT:    %0 = graph.reshape %x : (tensor<1x32x112x112xf32>) -> tensor<1x32x112x1x112xf32>
+// CHECK-NEXT:    %1 = graph.mean %0 {axes = array<i64: 3, 4>} : (tensor<1x32x112x1x112xf32>) -> tensor<1x32x112xf32>
+// CHECK-NEXT:    %y = graph.mean %1 {axes = array<i64: 2>} : (tensor<1x32x112xf32>) -> tensor<1x32xf32>
+// CHECK-NEXT:    func.return %y : tensor<1x32xf32>
 
 // A few long rows are reduced in parts, which are cast in the end; many rows, or short ones, are not.
 func.func @long(%x : tensor<65536x64xf16>, %y : tensor<4096x64xf16>) -> (tensor<1x64xf16>, tensor<64xf16>) {

@@ -36,7 +36,7 @@ def test_no_template_accepts(lower):
     """Results of several sizes that are no rows belong into several kernels."""
     with pytest.raises(ScheduleError, match="no template accepts the fusion") as raised:
         lower(fusion([4, 8]), "schedule")
-    assert raised.value.hint == "there are gemv, matmul, attention, row, elementwise"
+    assert raised.value.hint == "there are gemv, matmul, attention, depthwise, row, elementwise"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,7 @@ def test_no_template_accepts(lower):
         ('{template = "scan"}', "the template 'scan' of the config does not fit the fusion"),
         ('{template = "matmul"}', "the template 'matmul' of the config does not fit the fusion"),
         ('{template = "row"}', "the template 'row' of the config does not fit the fusion"),
+        ('{template = "depthwise"}', "the template 'depthwise' of the config does not fit"),
         ("{threads = 4 : i64}", "names no template"),
         ('{template = "elementwise", threads = "many", vector = 1 : i64}', "threads .* no integer"),
         ('{template = "elementwise", threads = 64 : i64}', "does not have the parameters of"),

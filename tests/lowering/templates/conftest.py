@@ -14,6 +14,7 @@ from hidet.frontends.torch.dtypes import type_of
 from hidet.lowering.graph import decompose_graph
 from hidet.lowering.templates.attention import AttentionTemplate
 from hidet.lowering.templates.base import Template
+from hidet.lowering.templates.depthwise import DepthwiseTemplate
 from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.testing.numeric import assert_close
@@ -36,7 +37,7 @@ def choose(monkeypatch, tmp_path):
     """Give a function that has what templates compute computed in one way, in strict mode."""
 
     def choose(config):
-        for template in (AttentionTemplate, GemvTemplate, MatmulTemplate):
+        for template in (AttentionTemplate, DepthwiseTemplate, GemvTemplate, MatmulTemplate):
             found = [config] if isinstance(config, template.config) else []
             monkeypatch.setattr(template, "configs", lambda *_, found=found: found)
             monkeypatch.setattr(template, "best", Template.best)
