@@ -307,8 +307,9 @@ class FormAlgebra:
 
         The rules, for `q = x floordiv c` and `r = x mod c`, with any common factor:
         `c * q + r = x`; and with `y = x floordiv b`: `b * (y mod c) + x mod b = x mod (b * c)`.
+        A single term has none to be recombined with.
         """
-        return self._shortest(form) if form.weight else form
+        return self._shortest(form) if form.weight and len(form.terms) > 1 else form
 
     def _compute_shortest(self, form: LinearForm) -> LinearForm:
         while (shorter := self._shorten(form)) is not None:
