@@ -149,7 +149,13 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput
         return estimate(tile, problem, arch)
     pace = PACES[tile.group]
     products, traffic, memory = of_tile
-    waiting = ceil_div(problem.k, tile.block_k) * pace.step
+    steps = ceil_div(problem.k, tile.block_k)
+    share = ceil_div(tile.tiles(problem), arch.processors)
+    # The most stages that the blocks of a multiprocessor have together; `tile` has the fewest.
+    fitting = arch.shared_bytes_per_processor // (tile.shared_bytes(problem) // tile.stages)
+    stages = min(fitting, share * max(tile.stages, steps + 1))
+    fetched = share * (steps + (min(stages, steps) if share == 1 else 0))
+    waiting = max(steps * pace.step, fetched * pace.latency / max(stages - 1, 0.5))
     times = (products, traffic, memory, waiting)
     beside = sum(times) - max(times) - traffic / 2  # at most half is multicast
     stores = _stored_bytes(tile, problem) / STAGED_STORES
