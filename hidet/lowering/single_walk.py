@@ -6,6 +6,7 @@ op classes that they match and never create ops that they would have to match ag
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +14,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from hidet.dialects.walking import ops_in
-from hidet.rewriting.locations import LocatedBuilder, location_setter
+from hidet.rewriting.locations import LocatedBuilder, locate
 
 
 def rewrite_once(
@@ -39,7 +40,7 @@ def rewrite_once(
     for op in [op for op in ops if type(op) in patterns]:
         if op.parent is not None:
             rewriter = PatternRewriter(op)
-            rewriter.operation_insertion_handler = [location_setter(op.location)]
+            rewriter.operation_insertion_handler = [partial(locate, location=op.location)]
             patterns[type(op)].match_and_rewrite(op, rewriter)
             changed |= rewriter.has_done_action
     return changed

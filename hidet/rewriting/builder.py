@@ -85,7 +85,7 @@ class KernelBuilder(LocatedBuilder):
         known = self._constants.get(value)
         if known is None:
             op = index_constant(value)
-            self.handle_operation_insertion(op)
+            self.locate(op)
             known = self._constants[value] = op.result
             Rewriter.insert_op(op, InsertPoint.at_start(self._entry))
         return known

@@ -1,6 +1,6 @@
 """Propagation of source locations to newly created ops."""
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -21,29 +21,31 @@ def located(ops: Iterable[Operation], location: LocationAttr) -> None:
                 inner.location = location
 
 
-def location_setter(location: LocationAttr) -> Callable[[Operation], None]:
-    """Return a builder insertion handler that sets the location of new ops."""
-
-    def handle(op: Operation) -> None:
-        if op.regions:
-            located((op,), location)
-        elif type(op.location) is UnknownLoc:
-            op.location = location
-
-    return handle
+def locate(op: Operation, location: LocationAttr) -> None:
+    """Set the location of an op, nested ones included, if it has none."""
+    if op.regions:
+        located((op,), location)
+    elif type(op.location) is UnknownLoc:
+        op.location = location
 
 
 class LocatedBuilder(Builder):
-    """A builder whose ops get the location of the op after them, or of the op around the block."""
+    """A builder whose ops get the location of the op after them, or of the op around the block.
+
+    Attributes:
+        location: the location of new ops that have none.
+    """
+
+    location: LocationAttr
 
     def __init__(self, at: InsertPoint) -> None:
         super().__init__(at)
-        if (near := at.insert_before or at.block.parent_op()) is not None:
-            self._locate_at(near)
+        near = at.insert_before or at.block.parent_op()
+        self.location = UnknownLoc() if near is None else near.location
 
     @override
     def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
-        """Insert an op or ops; the builder has no name hint, and none is implicit."""
+        """Insert an op or ops; the builder has no listeners, and no name hint."""
         at = insertion_point or self.insertion_point
         ops: Any = op if isinstance(op, list | tuple) else (op,)
         for each in ops:
@@ -51,23 +53,23 @@ class LocatedBuilder(Builder):
                 at.block.add_op(each)
             else:
                 at.block.insert_op_before(each, at.insert_before)
-            self.handle_operation_insertion(each)
+            self.locate(each)
         return op
+
+    def locate(self, op: Operation) -> None:
+        """Set the location of a new op, nested ones included, if it has none."""
+        locate(op, self.location)
 
     @classmethod
     def like(cls, op: Operation, at: InsertPoint | None = None) -> Self:
         """Return a builder at an insertion point, by default before an op; it sets its location."""
         builder = cls(at or InsertPoint.before(op))
-        builder._locate_at(op)
+        builder.location = op.location
         return builder
 
     @contextmanager
     def located_like(self, op: Operation) -> Generator[None]:
         """Give what is built in a `with` block the location of an op."""
-        before = self.operation_insertion_handler
-        self._locate_at(op)
+        before, self.location = self.location, op.location
         yield
-        self.operation_insertion_handler = before
-
-    def _locate_at(self, op: Operation) -> None:
-        self.operation_insertion_handler = [location_setter(op.location)]
+        self.location = before

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from typing_extensions import override
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, UnknownLoc
 from xdsl.ir import Block, Operation, SSAValue
@@ -60,9 +61,8 @@ class Emitter(KernelBuilder):
         self.in_parallel = False
         self._depth = 0
         self._ids: dict[tuple[type[IdOp], Dimension], IdOp] = {}
-        self._location: LocationAttr = UnknownLoc()
+        self.location = UnknownLoc()
         self._locations: dict[tuple[str, int], LocationAttr] = {}
-        self.operation_insertion_handler = [self.locate]
 
     @property
     def is_nested(self) -> bool:
@@ -71,10 +71,11 @@ class Emitter(KernelBuilder):
 
     # Where ops come from.
 
+    @override
     def locate(self, op: Operation) -> None:
         """Set the location of an op that has none to the current line."""
-        if isinstance(op.location, UnknownLoc):
-            op.location = self._location
+        if type(op.location) is UnknownLoc:
+            op.location = self.location
 
     def set_line(self, file: str, line: int) -> None:
         """Set the current line."""
@@ -82,13 +83,13 @@ class Emitter(KernelBuilder):
         if known is None:
             known = line_location(file, line)
             self._locations[file, line] = known
-        self._location = known
+        self.location = known
 
     def set_column(self, column: int) -> None:
         """Add a column to the current location, for ops that later checks report."""
-        line = self._location
+        line = self.location
         if isinstance(line, FileLineColLoc):
-            self._location = FileLineColLoc(line.filename, line.line, IntAttr(column))
+            self.location = FileLineColLoc(line.filename, line.line, IntAttr(column))
 
     @contextmanager
     def nested(self, name: str) -> Generator[None]:
@@ -97,11 +98,11 @@ class Emitter(KernelBuilder):
             raise ScriptError(
                 f"'{name}' calls itself", hint="functions of a script cannot be recursive"
             )
-        line = self._location
+        line = self.location
         self._depth += 1
         yield
         self._depth -= 1
-        self._location = line
+        self.location = line
 
     # Ids.
 

@@ -43,7 +43,6 @@ class TemplateEmitter(Emitter):
 
     def __init__(self, entry: Block, launch: Launch) -> None:
         super().__init__(entry)
-        self.operation_insertion_handler = []
         self.shape = LaunchShape(launch.grid, launch.block)
 
     def set_line(self, file: str, line: int) -> None:
