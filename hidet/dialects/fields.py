@@ -165,9 +165,10 @@ class _OperandSegment:
     ) -> SSAValue | Sequence[SSAValue] | None:
         sizes: Any = op.properties[_SEGMENTS]
         start, stop = _segments(sizes.data.data)[self._number]
+        operands = op._operands  # pyright: ignore[reportPrivateUsage]  # without a view of them
         if self._is_variadic:
-            return op.operands[start:stop]
-        return op.operands[start] if start < stop else None
+            return operands[start:stop]
+        return operands[start] if start < stop else None
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.walking import ops_in
 from hidet.rewriting.locations import LocatedBuilder, locate
@@ -36,14 +37,16 @@ def rewrite_once(
         inner_first: whether to visit the ops in the regions of an op before the op.
     """
     ops = ops_in(region, backwards=backwards, inner_first=inner_first)
-    changed = False
-    for op in [op for op in ops if type(op) in patterns]:
+    matched = [op for op in ops if type(op) in patterns]
+    if not matched:
+        return False
+    rewriter = PatternRewriter(matched[0])
+    for op in matched:
         if op.parent is not None:
-            rewriter = PatternRewriter(op)
+            rewriter.insertion_point = InsertPoint.before(op)
             rewriter.operation_insertion_handler = [partial(locate, location=op.location)]
             patterns[type(op)].match_and_rewrite(op, rewriter)
-            changed |= rewriter.has_done_action
-    return changed
+    return rewriter.has_done_action
 
 
 BuilderT = TypeVar("BuilderT", bound=LocatedBuilder)

@@ -38,6 +38,8 @@ def _has_effect(op: Operation, has_inner: bool) -> bool:
     """Return whether an op has side effects; `has_inner` is whether the ops in its regions do."""
     if has_trait(type(op), RecursiveMemoryEffect, False):
         return has_inner
+    if not op.results:  # nothing else is computed without a result
+        return not has_trait(type(op), IsTerminator)
     effects = effects_of(op)
     return effects is None or any(
         effect.kind not in (MemoryEffectKind.READ, MemoryEffectKind.ALLOC) for effect in effects

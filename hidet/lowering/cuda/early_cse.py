@@ -140,7 +140,7 @@ class _Merger:
 
     def _writes_of(self, op: Operation) -> _Writes:
         """Return what an op writes, nested ops included."""
-        if op.regions and (known := self._written.get(op)) is not None:
+        if (known := self._written.get(op)) is not None:
             return known
         accesses = accesses_of(op)
         roots = {root_of(memory) for memory in accesses.writes} if accesses else set[SSAValue]()
@@ -151,7 +151,5 @@ class _Merger:
                     writes = self._writes_of(inner)
                     roots |= writes.roots
                     anything |= writes.anything
-        found = _Writes(frozenset(roots), anything)
-        if op.regions:
-            self._written[op] = found
+        found = self._written[op] = _Writes(frozenset(roots), anything)
         return found
