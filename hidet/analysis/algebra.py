@@ -332,12 +332,13 @@ class FormAlgebra:
         """
         if (candidate.weight, len(candidate.terms)) >= (form.weight, len(form.terms)):
             return False
-        eliminated = all(
-            candidate.coefficient_of(atom) in (0, coefficient)
+        if any(
+            candidate.coefficient_of(atom) not in (0, coefficient)
             for atom, coefficient in form.divisions
-        )
+        ):
+            return False
         limits = self.range(candidate)
-        return eliminated and limits.intersect(self.range(form)) == limits
+        return limits.intersect(self.range(form)) == limits
 
     def _other_forms(
         self, atom: Quotient | Remainder, coefficient: int, form: LinearForm

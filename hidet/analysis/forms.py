@@ -30,8 +30,8 @@ class Range(NamedTuple):
 
     def scaled(self, factor: int) -> Range:
         """Return the range of `factor * x` for `x` in this range."""
-        ends = self.lo * factor, self.hi * factor
-        return Range(min(ends), max(ends))
+        start, end = self.lo * factor, self.hi * factor
+        return Range(start, end) if factor >= 0 else Range(end, start)
 
     def intersect(self, other: Range) -> Range:
         """Return the intersection, or only its lower limit if it is empty.
@@ -93,12 +93,15 @@ class LinearForm:
     def __init__(self, terms: Mapping[Atom, int], constant: int = 0) -> None:
         self.terms = terms
         self.constant = constant
-        self.weight = self.depth = 0
         self._hash = None
+        weight = depth = 0
         for atom in terms:
             if isinstance(atom, Division):
-                self.weight += 1 + atom.form.weight
-                self.depth = max(self.depth, 1 + atom.form.depth)
+                inner = atom.form
+                weight += 1 + inner.weight
+                if inner.depth >= depth:
+                    depth = 1 + inner.depth
+        self.weight, self.depth = weight, depth
 
     @override
     def __hash__(self) -> int:

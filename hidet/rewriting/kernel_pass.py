@@ -1,7 +1,6 @@
 """Passes that run on one kernel at a time."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -11,7 +10,6 @@ from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda.kernel import KernelOp
 
 
-@dataclass(frozen=True)
 class KernelPass(ModulePass):
     """A pass on each kernel of a module, as a function pass in MLIR."""
 

@@ -1,6 +1,6 @@
 """Propagation of source locations to newly created ops."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -13,20 +13,11 @@ from xdsl.rewriter import InsertPoint
 from hidet.dialects.walking import ops_in
 
 
-def located(ops: Iterable[Operation], location: LocationAttr) -> None:
-    """Set the location of those ops, nested ones included, that have none."""
-    for op in ops:
-        for inner in ops_in(op):
-            if type(inner.location) is UnknownLoc:
-                inner.location = location
-
-
 def locate(op: Operation, location: LocationAttr) -> None:
-    """Set the location of an op, nested ones included, if it has none."""
-    if op.regions:
-        located((op,), location)
-    elif type(op.location) is UnknownLoc:
-        op.location = location
+    """Set the location of an op, and of those in its regions, unless they have one."""
+    for each in ops_in(op) if op.regions else (op,):
+        if type(each.location) is UnknownLoc:
+            each.location = location
 
 
 class LocatedBuilder(Builder):
@@ -57,7 +48,7 @@ class LocatedBuilder(Builder):
         return op
 
     def locate(self, op: Operation) -> None:
-        """Set the location of a new op, nested ones included, if it has none."""
+        """Set the location of a new op, and of those in its regions, unless they have one."""
         locate(op, self.location)
 
     @classmethod

@@ -1,7 +1,5 @@
 """The pass `fold-casts`: removes narrowing casts that are widened again."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.arith import ExtFOp, TruncFOp
 from xdsl.dialects.builtin import ModuleOp
@@ -22,7 +20,6 @@ class FoldWidenedNarrow(RewritePattern):
             rewriter.replace(op, [], [narrow.input])
 
 
-@dataclass(frozen=True)
 class FoldCastsPass(ModulePass):
     """Drop the rounding of intermediate values inside a kernel.
 

@@ -23,7 +23,7 @@ from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, is_repeated, may_join
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
-from hidet.rewriting.locations import located
+from hidet.rewriting.locations import locate
 
 
 class Reads:
@@ -205,7 +205,7 @@ class Fuser:
         body.add_op(YieldOp(*(values[result] for result in results)))
         fusion = FusionOp(inputs, [result.type for result in results], Region(body))
         origin = ops[0] if group.kind is not Kind.ANCHOR else group.anchors[0]
-        located((fusion,), origin.location)
+        locate(fusion, origin.location)
         self._append(fusion)
         for result, replacement in zip(results, fusion.results_, strict=True):
             replacement.name_hint = result.name_hint

@@ -32,7 +32,7 @@ from hidet.dialects.graph import CallKernelOp
 from hidet.dialects.shaped import buffer_type, element_of, memref_type, shape_of, size_of
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import element_at
-from hidet.rewriting.locations import located
+from hidet.rewriting.locations import locate
 
 
 def is_only_loaded(argument: SSAValue) -> bool:
@@ -220,7 +220,7 @@ def store_through(
         indices = _same_element(builder, sink.indices, shape, grid.shape)
         value = element_at(builder, grid, indices, buffers, {element: sink.value})
         builder.insert(StoreOp(value, out, indices))
-    located([sink], fusion.location)
+    locate(sink, fusion.location)
     for use in list(old.uses):
         store = use.operation
         assert isinstance(store, memref.StoreOp)
@@ -242,7 +242,7 @@ def load_through(
     with builder.inside(view.body.block):
         indices = _same_element(builder, view.indices, shape, grid.shape)
         builder.insert(YieldOp(element_at(builder, grid, indices, buffers, {})))
-    located([view], fusion.location)
+    locate(view, fusion.location)
     for use in list(old.uses):
         load = use.operation
         assert isinstance(load, memref.LoadOp | LoadOp)
@@ -370,7 +370,6 @@ def _word(grid: GridOp) -> str:
     return (grid.result.name_hint or "").strip("0123456789_")
 
 
-@dataclass(frozen=True)
 class FuseIntoKernelsPass(ModulePass):
     """Fuse elementwise prologues and epilogues into kernels of scripts.
 

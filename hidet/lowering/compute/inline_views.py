@@ -1,7 +1,5 @@
 """The pass `inline-views`: inlines grids that only move elements, or compute weight vectors."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -29,7 +27,6 @@ class InlineView(RewritePattern):
             inline_into_loads(op)
 
 
-@dataclass(frozen=True)
 class InlineViewsPass(ModulePass):
     """Inline grids that only move elements (reshape, permute, slice, pad, expand, constants).
 

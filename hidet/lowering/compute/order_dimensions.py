@@ -1,7 +1,6 @@
 """The pass `order-dimensions`: propagates memory layouts from producers to consumers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -201,7 +200,6 @@ def _reads_transposed(grid: GridOp, matrix: SSAValue) -> bool:
     return all(linear_index_of_load(forms, load) == wanted for load in loads_of(grid, matrix))
 
 
-@dataclass(frozen=True)
 class OrderDimensionsPass(ModulePass):
     """Store tensors in the dimension order of what they are computed from.
 

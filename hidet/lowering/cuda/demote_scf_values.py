@@ -15,7 +15,6 @@ from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-@dataclass(frozen=True)
 class DemoteScfValuesPass(KernelPass):
     """Replace iteration arguments and results of `scf.for` and results of `scf.if` by variables.
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.walking import blocks_in, ops_of_block
 
 
-@dataclass(frozen=True)
 class EarlyCsePass(ModulePass):
     """Replace an op by an equal one that dominates it.
 

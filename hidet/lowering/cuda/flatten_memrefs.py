@@ -1,7 +1,6 @@
 """The pass `flatten-memrefs`: flattens memrefs in global memory to rank 1."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -18,7 +17,6 @@ from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-@dataclass(frozen=True)
 class FlattenMemrefsPass(KernelPass):
     """Flatten every memref argument of a kernel to rank 1, with linear indices.
 

@@ -1,6 +1,5 @@
 """The pass `hoist-tensor-maps`: makes the tensor maps in kernels arguments."""
 
-from dataclasses import dataclass
 from itertools import count
 
 from typing_extensions import override
@@ -16,7 +15,6 @@ from hidet.errors import LegalityError
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-@dataclass(frozen=True)
 class HoistTensorMapsPass(KernelPass):
     """Turn tensor maps that kernels make into arguments, which `pass-tensor-maps` passes.
 

@@ -1,7 +1,5 @@
 """The pass `index-width`: marks indices that need 64 bits."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, UnitAttr
 from xdsl.ir import Operation, SSAValue
@@ -17,7 +15,6 @@ INT = Range(-(1 << 31), (1 << 31) - 1)
 """The range of `int` in C++ on all targets."""
 
 
-@dataclass(frozen=True)
 class IndexWidthPass(KernelPass):
     """Mark index computations that may not fit in 32 bits with `cuda.long`.
 

@@ -1,7 +1,5 @@
 """The pass `infer-readonly`: marks kernel arguments that are only read."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Use
 
@@ -12,7 +10,6 @@ from hidet.rewriting.kernel_pass import KernelPass
 _MEMORY = MemRefType | TensorMapType
 
 
-@dataclass(frozen=True)
 class InferReadonlyPass(KernelPass):
     """Mark the memref arguments of kernels that are only read with `cuda.readonly`.
 

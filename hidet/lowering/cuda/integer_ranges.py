@@ -1,7 +1,5 @@
 """The pass `integer-ranges`: strengthens integer ops by value range analysis."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, UnitAttr
 from xdsl.ir import Operation
@@ -22,7 +20,6 @@ _DIVISIONS = (arith.DivSIOp, arith.RemSIOp, *_UNSIGNED)
 _SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
 
 
-@dataclass(frozen=True)
 class IntegerRangesPass(KernelPass):
     """Use value ranges to replace or annotate divisions, shifts and sums.
 

@@ -230,7 +230,6 @@ def _dependent(value: SSAValue) -> set[Operation]:
     return found
 
 
-@dataclass(frozen=True)
 class InterchangeLoopsPass(KernelPass):
     """Move unrolled loops over 2, 4, 8 or 16 adjacent elements into the reductions inside them.
 

@@ -1,7 +1,5 @@
 """The pass `plan-shared-memory`: allocates large shared arrays in dynamic shared memory."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects import memref
 from xdsl.rewriter import Rewriter
 
@@ -13,7 +11,6 @@ from hidet.dialects.walking import ops_of_class
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-@dataclass(frozen=True)
 class PlanSharedMemoryPass(KernelPass):
     """Allocate shared arrays dynamically in kernels with more than 48 KiB, or with clusters.
 

@@ -1,7 +1,5 @@
 """The pass `restore-exits`: removes the flags of early exits, in favor of `cuda.leave`."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects import memref, scf
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
@@ -14,7 +12,6 @@ from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-@dataclass(frozen=True)
 class RestoreExitsPass(KernelPass):
     """Remove the flags of early exits, in favor of `cuda.leave`.
 

@@ -1,11 +1,10 @@
 """The pass `simplify-index`: canonicalizes index arithmetic by its linear forms."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp, i1
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, i1
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove
@@ -32,7 +31,6 @@ from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.inlining import inline_region
 
 
-@dataclass(frozen=True)
 class SimplifyIndexPass(ModulePass):
     """Rewrite all index arithmetic from its linear forms.
 
@@ -124,8 +122,8 @@ class _Simplifier:
         simpler = _simpler_value(op, self._forms)
         if simpler is None:
             return False
-        if isinstance(simpler, IntegerAttr):
-            simpler = KernelBuilder.like(op).insert(arith.ConstantOp(simpler)).result
+        if isinstance(simpler, int):
+            simpler = KernelBuilder.like(op).scalar(simpler, result.type)
         result.replace_all_uses_with(simpler)
         return True
 
@@ -211,20 +209,20 @@ class _Simplifier:
         return None
 
 
-def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | IntegerAttr | None:
-    """Return the simplified result of an op, a value or a constant; None means no change.
+def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | int | None:
+    """Return the simplified result of an op, a value or a number; None means no change.
 
     These are comparisons decided by ranges, what depends on them, and casts of constants.
     """
     match op:
         case arith.CmpiOp() if isinstance(op.lhs.type, IndexType):
-            return _boolean(forms.decide(op))
+            return forms.decide(op)
         case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
             neutral = isinstance(op, arith.AndIOp)
             for side, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                 known = known_condition(side)
                 if known is not None:
-                    return other if known == neutral else _boolean(known)
+                    return other if known == neutral else known
             return None
         case arith.SelectOp():
             known = known_condition(op.cond)
@@ -232,17 +230,12 @@ def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | IntegerAttr |
         case arith.IndexCastOp() if isinstance(op.result.type, IntegerType):
             form, limit = forms.form(op.input), 1 << (op.result.type.width.data - 1)
             is_known = form.is_number and -limit <= form.constant < limit
-            return IntegerAttr(form.constant, op.result.type) if is_known else None
+            return form.constant if is_known else None
         case _:
             return None
 
 
 _SIMPLIFIED = (arith.CmpiOp, arith.AndIOp, arith.OrIOp, arith.SelectOp, arith.IndexCastOp)
-
-
-def _boolean(value: bool | None) -> IntegerAttr | None:
-    """Return a constant of type i1; None where it is not known."""
-    return None if value is None else IntegerAttr(int(value), i1)
 
 
 _DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, FloorModOp})

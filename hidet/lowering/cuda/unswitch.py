@@ -18,7 +18,7 @@ from hidet.analysis.materialize import Materializer
 from hidet.dialects.walking import ops_in
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import inline_region
-from hidet.rewriting.locations import located
+from hidet.rewriting.locations import locate
 
 
 def unswitch(loop: scf.ForOp, count: int, forms: IndexForms) -> list[scf.ForOp] | None:
@@ -59,7 +59,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
     split.true_region.block.add_ops([loop, scf.YieldOp()])
     if otherwise:
         split.false_region.block.add_ops([*otherwise, scf.YieldOp()])
-    located((split,), loop.location)
+    locate(split, loop.location)
     return [loop, *otherwise]
 
 

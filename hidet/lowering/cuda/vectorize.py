@@ -1,6 +1,5 @@
 """The pass `vectorize`: turns loops over adjacent elements into vector accesses."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
@@ -33,7 +32,6 @@ MAX_UNSWITCHED = 2
 """The most branches that are unswitched per loop; each may double the code."""
 
 
-@dataclass(frozen=True)
 class VectorizePass(KernelPass):
     """Turn innermost loops over 2, 4, 8 or 16 adjacent elements into vector accesses.
 

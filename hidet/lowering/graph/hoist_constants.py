@@ -16,7 +16,7 @@ from hidet.dialects.host_functions import FORWARD, PREPARE, prepared_name
 from hidet.dialects.locations import source_line
 from hidet.errors import PassError
 from hidet.lowering.graph.compute_rules.scalars import SCALAR_RULES
-from hidet.rewriting.locations import located
+from hidet.rewriting.locations import locate
 
 VIEWS = (
     *(graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp),
@@ -177,11 +177,10 @@ def hoist(forward: FuncOp) -> FuncOp | None:
         if not found.op.result.uses:
             Rewriter.erase_op(found.op)
     prepare = preparation.function()
-    located((prepare,), forward.location)
+    locate(prepare, forward.location)
     return prepare
 
 
-@dataclass(frozen=True)
 class HoistConstantsPass(ModulePass):
     """Move computation on constants from @forward to `func.func @prepare() -> (tensor...)`.
 

@@ -1,6 +1,5 @@
 """The pass `merge-taps`: makes channels of the horizontal taps of filters with few channels."""
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -148,7 +147,6 @@ def _pixels_apart(b: LocatedBuilder, result: SSAValue, pixels: int) -> SSAValue:
     return b.insert(graph.ReshapeOp(moved, shape)).result
 
 
-@dataclass(frozen=True)
 class MergeTapsPass(ModulePass):
     """Make channels of the horizontal taps of convolutions with few channels, as of RGB images.
 

@@ -154,7 +154,6 @@ def _replace(op: graph.GraphOp, value: SSAValue) -> None:
             pending += operands
 
 
-@dataclass(frozen=True)
 class WriteInPlacePass(ModulePass):
     """Turn functional updates of arguments into in-place scatters.
 

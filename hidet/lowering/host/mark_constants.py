@@ -1,7 +1,6 @@
 """The pass `mark-constants`: marks the arguments of kernels that no launch writes."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
@@ -17,7 +16,6 @@ from hidet.dialects.graph.creation import ConstantOp
 from hidet.dialects.host_functions import FORWARD, updates_of
 
 
-@dataclass(frozen=True)
 class MarkConstantsPass(ModulePass):
     """Mark what kernels need to know of the program to overlap, for `insert-waits`.
 

@@ -1,7 +1,5 @@
 """The pass `overlap-launches`: overlaps kernels by programmatic dependent launch."""
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
@@ -12,7 +10,6 @@ from hidet.dialects.cuda.marks import OVERLAPS
 from hidet.dialects.walking import ops_of_class
 
 
-@dataclass(frozen=True)
 class OverlapLaunchesPass(ModulePass):
     """Start kernels that wait for their predecessors themselves before these have finished.
 

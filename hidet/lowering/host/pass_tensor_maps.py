@@ -1,7 +1,5 @@
 """The pass `pass-tensor-maps`: creates the tensor maps that launches pass."""
 
-from dataclasses import dataclass
-
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp
@@ -15,7 +13,6 @@ from hidet.dialects.cuda.marks import LAUNCH_ARGUMENTS, MAP
 from hidet.dialects.walking import ops_of_class
 
 
-@dataclass(frozen=True)
 class PassTensorMapsPass(ModulePass):
     """Create the tensor maps that kernels take, before each launch.
 

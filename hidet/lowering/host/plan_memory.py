@@ -28,7 +28,6 @@ from hidet.dialects.host_functions import (
 from hidet.dialects.shaped import buffer_type, nbytes_of
 
 
-@dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
     """Assign memory to every tensor of the host functions.
 

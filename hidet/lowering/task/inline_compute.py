@@ -1,7 +1,5 @@
 """The pass `inline-compute`: inlines views into their loads and stores."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import TensorType
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
@@ -71,7 +69,6 @@ class LowerReduce(RewritePattern):
         rewriter.replace(op, [], [builder.load(total)])
 
 
-@dataclass(frozen=True)
 class InlineComputePass(KernelPass):
     """Inline the views of a kernel.
 

@@ -250,7 +250,6 @@ _VERBS = (CopyOp, MatmulOp, CombineOp)
 _COLLECTIVE = (*_VERBS, ForeachOp, GroupOp, SyncThreadsOp, SyncVoteOp)
 
 
-@dataclass(frozen=True)
 class InsertBarriersPass(KernelPass):
     """Insert `cuda.sync_threads` between task ops that touch the same shared tile.
 

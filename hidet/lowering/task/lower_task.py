@@ -383,7 +383,6 @@ def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
             )
 
 
-@dataclass(frozen=True)
 class LowerTaskPass(KernelPass):
     """Lower the task dialect to the code of one thread.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -86,8 +86,7 @@ def fence_accumulator(builder: KernelBuilder, accumulator: SSAValue) -> None:
 def _moved(builder: KernelBuilder, descriptor: SSAValue, distance: int) -> SSAValue:
     if distance == 0:
         return descriptor
-    units = builder.insert(arith.ConstantOp(IntegerAttr(distance // 16, i64)))
-    return builder.insert(arith.AddiOp(descriptor, units)).result
+    return builder.insert(arith.AddiOp(descriptor, builder.scalar(distance // 16, i64))).result
 
 
 @dataclass(frozen=True)

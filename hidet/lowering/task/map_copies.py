@@ -1,6 +1,5 @@
 """The pass `map-copies`: assigns task maps to copies of shared tiles."""
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -63,7 +62,6 @@ def vector_map(shape: tuple[int, ...], run: Run, workers: int) -> TaskMap:
     return (replicate(copies) * spread if copies > 1 else spread) * repeat(*vector)
 
 
-@dataclass(frozen=True)
 class MapCopiesPass(KernelPass):
     """Assign task maps to copies of shared tiles.
 

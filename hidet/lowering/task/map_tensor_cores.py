@@ -200,7 +200,6 @@ def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: MemRefLayoutA
         rewriter.replace_value_with_new_type(tile, new)
 
 
-@dataclass(frozen=True)
 class MapTensorCoresPass(KernelPass):
     """Select instructions and tile layouts for matmuls.
 

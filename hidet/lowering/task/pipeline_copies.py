@@ -1,7 +1,6 @@
 """The pass `pipeline-copies`: prefetches tiles of later iterations with cp.async."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith, scf
@@ -260,7 +259,6 @@ def _is_moved(source: SSAValue) -> bool:
     )
 
 
-@dataclass(frozen=True)
 class PipelineCopiesPass(KernelPass):
     """Prefetch tiles of later iterations with cp.async into a multi-stage ring.
 

@@ -138,7 +138,6 @@ def _registers(element: Attribute, tasks: TaskMap) -> int:
     return tasks.tasks_per_worker * bytes_of(element) // REGISTER_BYTES
 
 
-@dataclass(frozen=True)
 class PrefetchOperandsPass(KernelPass):
     """Load epilogue operands to registers before the matmul loop, to hide their latency.
 

@@ -32,7 +32,7 @@ from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates import TEMPLATES, load_template
 from hidet.lowering.templates.base import KernelScope, Template, TemplateEmitter
 from hidet.lowering.templates.config import Config, template_of
-from hidet.rewriting.locations import located
+from hidet.rewriting.locations import locate
 
 MAX_NAME = 48
 """Longer kernel names are truncated."""
@@ -97,7 +97,7 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
         kernel.attributes[SERIAL] = UnitAttr()
     if launch.residents > 1:
         kernel.attributes[MIN_BLOCKS] = IntegerAttr(launch.residents, i64)
-    located((kernel,), fusion.location)
+    locate(kernel, fusion.location)
     return kernel
 
 
