@@ -31,7 +31,7 @@ from hidet.analysis.inverse import inverse_of
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
 from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp
-from hidet.dialects.shaped import shape_of, size_of
+from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.rewriting.inlining import inline_into_loads
 
@@ -107,13 +107,12 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     if has_reduction(grid):
         return False
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
-    results = [anchor.result for anchor in group.anchors]
-    if len(sources) == 1 and sources.isdisjoint(results):
+    if len(sources) == 1:
         (source,) = sources
-        if shape_of(source) == grid.shape and is_in_order(grid, source):
-            return True  # chained to another epilogue
+        if size_of(source) == size_of(grid.result) and is_in_order(grid, source):
+            return True  # of an anchor, or chained to another epilogue
     trial = with_members_inlined(grid, group)
-    inverse = inverse_of(trial, *results)
+    inverse = inverse_of(trial, *(anchor.result for anchor in group.anchors))
     trial.erase()
     return inverse is not None
 
