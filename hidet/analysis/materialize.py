@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.form_rules import FORM_RULES, IdVariable
 from hidet.analysis.forms import Atom, Division, LinearForm, Quotient, Remainder, Variable
+from hidet.dialects.constants import integer
 from hidet.dialects.cuda import BlockIdOp, FloorModOp
 from hidet.dialects.effects import has_trait
 
@@ -37,12 +37,9 @@ def index_op(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> Operation:
 
 def index_constant(value: int) -> arith.ConstantOp:
     """Return the constant of an index."""
-    return arith.ConstantOp.create(result_types=[_INDEX], properties={"value": _number(value)})
-
-
-@cache
-def _number(value: int) -> IntegerAttr:
-    return IntegerAttr(value, _INDEX)
+    return arith.ConstantOp.create(
+        result_types=[_INDEX], properties={"value": integer(value, _INDEX)}
+    )
 
 
 class Materializer:

@@ -1,8 +1,16 @@
 """Constant values."""
 
+from functools import cache
+
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import SSAValue
+
+
+@cache
+def integer(value: int, kind: IntegerType | IndexType) -> IntegerAttr:
+    """Return the attribute of an integer; the same ones are needed again and again."""
+    return IntegerAttr(value, kind)
 
 
 def known_index(value: SSAValue) -> int | None:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
-    IntegerAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -45,6 +44,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from hidet.dialects.constants import integer
 from hidet.dialects.shaped import shaped_type
 
 _SEGMENTS = AttrSizedOperandSegments.attribute_name
@@ -92,7 +92,7 @@ class FieldsOp(IRDLOperation):
         properties = {
             name: attribute
             for name, each in definition.properties.items()
-            if (attribute := _attribute(given.get(name), each)) is not None
+            if name in given and (attribute := _attribute(given[name], each)) is not None
         }
         if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
             properties[_SEGMENTS] = _sizes(*map(len, operands))
@@ -245,7 +245,7 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
         case bool():
             return UnitAttr() if value else None
         case int():
-            return IntegerAttr(value, i64)
+            return integer(value, i64)
         case str():
             is_symbol = field.constr is FlatSymbolRefAttrConstr
             return SymbolRefAttr(value) if is_symbol else StringAttr(value)

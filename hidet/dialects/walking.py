@@ -53,7 +53,7 @@ def ops_in(
 
 def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
     """Append the ops of a region, nested ones included."""
-    block = region.first_block
+    block, append = region.first_block, ops.append
     while block is not None:
         op = block.first_op
         while op is not None:
@@ -63,7 +63,7 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
                     _collect(inner, ops, is_postorder)
                 ops.insert(len(ops) if is_postorder else start, op)
             else:
-                ops.append(op)
+                append(op)
             op = op._next_op  # pyright: ignore[reportPrivateUsage]
         block = block.next_block
 

@@ -29,7 +29,7 @@ from xdsl.traits import IsTerminator
 
 from hidet.analysis.materialize import index_constant, index_op
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.constants import known_index
+from hidet.dialects.constants import integer, known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
@@ -158,7 +158,7 @@ class KernelBuilder(LocatedBuilder):
         """Return a constant of a float or integer type."""
         number: Attribute
         if type(kind) in (IntegerType, IndexType):
-            number = IntegerAttr(int(value), integer_type(kind))
+            number = integer(int(value), integer_type(kind))
         else:
             number = FloatAttr(value, cast("AnyFloat", kind))
         op = arith.ConstantOp.create(result_types=[kind], properties={"value": number})
