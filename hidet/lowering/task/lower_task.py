@@ -316,10 +316,12 @@ class LowerAccess(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: LoadOp | StoreOp, rewriter: PatternRewriter) -> None:
+        builder = KernelBuilder.like(op)
         if isinstance(op, LoadOp):
-            rewriter.replace(op, memref.LoadOp.get(op.source, op.indices))
+            rewriter.replace(op, [], [builder.load(op.source, op.indices)])
         else:
-            rewriter.replace(op, memref.StoreOp.get(op.value, op.target, op.indices))
+            builder.store(op.value, op.target, op.indices)
+            rewriter.erase(op)
 
 
 @dataclass(frozen=True)

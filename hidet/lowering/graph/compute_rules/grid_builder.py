@@ -143,8 +143,8 @@ class GridBuilder(KernelBuilder):
         if scalar.type == element:
             return scalar
         if scalar.type == f64 and element in (f16, bf16):
-            scalar = self.insert(arith.TruncFOp(scalar, f32)).result
-        return self.insert(arith.TruncFOp(scalar, element)).result
+            scalar = self.narrow(scalar, f32)
+        return self.insert(arith.TruncFOp.create(operands=[scalar], result_types=[element])).result
 
     # Conditions and branches.
 
