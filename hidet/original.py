@@ -35,6 +35,8 @@ def _finder(name: str, sources: tuple[str, ...]) -> Callable[[str], object]:
     """Return the `__getattr__` of a module."""
 
     def find(attribute: str) -> object:
+        if attribute.startswith("__"):  # Python itself probes for these, while sources are imported
+            raise AttributeError(f"module '{name}' has no attribute '{attribute}'")
         for source in sources:
             module = importlib.import_module(source)
             if attribute in module.__all__:

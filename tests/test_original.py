@@ -59,6 +59,16 @@ def test_import_of_a_deep_path():
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
+def test_python_probes_import_nothing():
+    """`inspect` asks every loaded module for `__file__`, also while a source is being imported."""
+    program = (
+        "import sys, hidet.cuda\n"
+        "assert [hasattr(each, '__file__') for each in list(sys.modules.values())]\n"
+        "assert 'hidet.graph' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
 def test_names_that_are_nowhere():
     with pytest.raises(ImportError, match="cannot import name 'warp'"):
         from hidet.ir.primitives.cuda.mma import warp  # noqa: F401
