@@ -6,7 +6,8 @@ this module.
 
 Every option has a pair of named functions: `hidet.option.search_space(2)` is
 `set_option("search_space", 2)`, and `hidet.option.get_search_space()` is
-`get_option("search_space")`.
+`get_option("search_space")`. Names of the original Hidet are there too: `cuda.arch`,
+`num_local_workers`.
 """
 
 import os
@@ -108,6 +109,14 @@ def _architecture(value: object) -> object:
     return value
 
 
+def _slices(value: object) -> object:
+    """Return into how many slices K is split, as text."""
+    text = str(value).lower()
+    if text not in ("default", "disabled", "search") and int(text) < 1:
+        raise ValueError
+    return text
+
+
 def _default_cache_dir() -> Path:
     """Return the platform's cache folder."""
     import platformdirs
@@ -149,6 +158,12 @@ OPTIONS: dict[str, Option] = {
         0,
         "how schedules are chosen: 0 by the cost model or an earlier search, 1 by measuring 8 "
         "candidates, 2 by measuring 16 and the neighbors of the best; on the CPU 2, and 4",
+    ),
+    "parallel_k": Option(
+        Kind("str", "default, search, disabled, or an integer from 1 up", _slices),
+        "default",
+        "how many slices K of a matmul is split into, to occupy the GPU: default and search leave "
+        "it to the cost model; a number that does not divide K does not split it",
     ),
     "verify_level": Option(
         _FLAG,
@@ -268,8 +283,48 @@ def describe() -> str:
     return "\n".join(blocks)
 
 
+def get_cache_dir() -> str:
+    """Return the option `cache_dir` as text, to which programs append."""
+    return str(get_option("cache_dir"))
+
+
+class cuda:
+    """The architecture of GPUs: `hidet.option.cuda.arch("sm_90a")`."""
+
+    @staticmethod
+    def arch(arch: str = "auto") -> None:
+        """Set the option `arch`."""
+        set_option("arch", arch)
+
+    @staticmethod
+    def get_arch() -> str:
+        """Return the architecture to compile for: that of the option, or of the current GPU.
+
+        Raises:
+            OptionError: it is "auto", and there is no GPU.
+        """
+        import torch
+
+        arch: str = get_option("arch")
+        if arch != "auto":
+            return arch
+        if not torch.cuda.is_available():
+            raise OptionError(
+                "the architecture 'auto' is that of the GPU, and there is none",
+                hint="hidet.option.arch('sm_90a') names one",
+            )
+        return "sm_{}{}".format(*torch.cuda.get_device_capability())
+
+    @staticmethod
+    def get_arch_pair() -> tuple[int, int]:
+        """Return the compute capability to compile for, `(9, 0)`; see `get_arch`."""
+        digits = cuda.get_arch().removeprefix("sm_").rstrip("af")
+        return int(digits[:-1]), int(digits[-1])
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
     """Return the functions of an option: `<name>(value)` and `get_<name>()`."""
+    name = name.replace("num_local_workers", "num_workers")  # the original's name
     if name in OPTIONS:
         return partial(set_option, name)
     if name.removeprefix("get_") in OPTIONS:

@@ -13,6 +13,7 @@ class PassOptions:
         strict: whether `instrument-memory` adds checks to the kernels, on the CPU.
         checks: whether kernels check indices of look-ups, and divisors.
         overlap_launches: whether kernels use programmatic dependent launch.
+        parallel_k: into how many slices `split-products` splits K; "default": by the cost model.
     """
 
     arch: str = "sm_90a"
@@ -20,3 +21,4 @@ class PassOptions:
     strict: bool = False
     checks: bool = True
     overlap_launches: bool = True
+    parallel_k: str = "default"

@@ -286,11 +286,12 @@ def test_key_holds_all_that_decides(monkeypatch):
         _key(strict=True),
         _key(checks=False),
         _key(overlap_launches=False),
+        _key(parallel_k="disabled"),
         _key(arch_text="cpu/processors=3"),
     }
     monkeypatch.setattr(programs_module, "source_fingerprint", lambda: "another compiler")
     keys.add(_key())
-    assert len(keys) == 10
+    assert len(keys) == 11
 
 
 def test_key_does_not_hold_what_is_for_people():

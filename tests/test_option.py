@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import torch
 
 from hidet import option
 from hidet.errors import OptionError
@@ -17,6 +18,7 @@ EXAMPLES = {
     "num_workers": ("3", 3, True),
     "compile_time_limit": (60, 60, 0),
     "search_space": (2, 2, 3),
+    "parallel_k": (2, "2", "many"),
     "verify_level": ("on", True, "perhaps"),
     "checks": (False, False, "perhaps"),
     "overlap_launches": ("off", False, 2),
@@ -52,7 +54,7 @@ def test_named_functions(name):
     given, value, _ = EXAMPLES[name]
     with option.context():
         getattr(option, name)(given)
-        assert getattr(option, f"get_{name}")() == value
+        assert type(value)(getattr(option, f"get_{name}")()) == value
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -153,3 +155,23 @@ def test_describe(monkeypatch):
     assert "target = auto  (default)" in text
     for entry in option.OPTIONS.values():
         assert entry.description in text
+
+
+def test_names_of_the_original():
+    """The architecture of GPUs is in a group of its own, and the cache's folder is a text."""
+    with option.context():
+        option.cuda.arch("sm_90a")
+        assert (option.get_arch(), option.cuda.get_arch()) == ("sm_90a", "sm_90a")
+        assert option.cuda.get_arch_pair() == (9, 0)
+        option.cuda.arch("sm_100f")
+        assert option.cuda.get_arch_pair() == (10, 0)
+        option.num_local_workers(3)
+        assert option.get_num_local_workers() == option.get_num_workers() == 3
+        option.cache_dir(option.get_cache_dir() + "/more")
+        assert option.get_option("cache_dir").name == "more"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the architecture is that of the GPU")
+def test_no_architecture():
+    with pytest.raises(OptionError, match="there is none"):
+        option.cuda.get_arch()

@@ -30,6 +30,7 @@ class CompileOptions:
     strict: bool
     checks: bool
     overlap_launches: bool
+    parallel_k: str
     dump_dir: Path | None
     use_cuda_graph: bool = True
 

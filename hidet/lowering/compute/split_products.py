@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -21,6 +21,7 @@ from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.splits import best_split
+from hidet.pass_options import PassOptions
 
 
 @dataclass
@@ -31,13 +32,11 @@ class SplitProduct(RewritePattern):
     """
 
     arch: Arch
+    slices: str
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        problem = Problem.of(op)
-        parts = best_split(problem, self.arch, joins=True)
-        if parts > 1 and not _is_for_norm(op.result):
-            parts = best_split(problem, self.arch)
+        parts = self._parts(op)
         if parts == 1:
             return
         b = GridBuilder.like(op)
@@ -59,6 +58,17 @@ class SplitProduct(RewritePattern):
         result = b.grid(shape_of(op.result), element_of(op.result), total)
         result.name_hint = op.result.name_hint
         rewriter.replace(op, [], [result])
+
+    def _parts(self, op: MatmulOp) -> int:
+        """Return the number of slices: that of the option, or the best by the cost model."""
+        problem = Problem.of(op)
+        if self.slices.isdecimal():
+            parts, is_float = int(self.slices), isinstance(element_of(op.result), AnyFloat)
+            return parts if is_float and problem.k % parts == 0 else 1
+        if self.slices == "disabled":
+            return 1
+        parts = best_split(problem, self.arch, joins=True)
+        return parts if parts == 1 or _is_for_norm(op.result) else best_split(problem, self.arch)
 
 
 def _is_for_norm(value: OpResult) -> bool:
@@ -102,8 +112,8 @@ def parts_of(b: GridBuilder, operand: SSAValue, rank: int, parts: int, dim: int)
 class SplitProductsPass(ModulePass):
     """Split the K dimension of matmuls that have too few tiles to fill the GPU.
 
-    Expects functions of grids and anchors. If the template's cost model says that it is faster, a
-    matmul becomes a batch of matmuls over views of its operands, and a grid that adds up the
+    Expects functions of grids and anchors. If the template's cost model says that it is faster, or
+    into as many slices as `parallel_k` says, a matmul becomes a batch of matmuls over views of its operands, and a grid that adds up the
     partial sums in a fixed order, so results are deterministic. `fuse` puts the epilogue into that
     grid's kernel, or into that of a norm that reads the result anyway, which makes splitting
     cheaper.
@@ -111,8 +121,9 @@ class SplitProductsPass(ModulePass):
 
     name = "split-products"
 
-    arch: str = "sm_90a"
+    arch: str = PassOptions.arch
+    parallel_k: str = PassOptions.parallel_k
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Split the products of a module."""
-        rewrite_once(op.body, {MatmulOp: SplitProduct(Arch.parse(self.arch))})
+        rewrite_once(op.body, {MatmulOp: SplitProduct(Arch.parse(self.arch), self.parallel_k)})

@@ -1,5 +1,7 @@
 // RUN: hidet-opt %s -p 'split-products{arch="sm_90a"}' --split-input-file | filecheck %s
 // RUN: hidet-opt %s -p 'split-products{arch="cpu"}' --split-input-file | filecheck %s --check-prefix CPU
+// RUN: hidet-opt %s -p 'split-products{parallel_k="disabled"}' --split-input-file | filecheck %s --check-prefix CPU
+// RUN: hidet-opt %s -p 'split-products{arch="cpu" parallel_k="3"}' --split-input-file | filecheck %s --check-prefix THREE
 
 // 64 tiles at most, and a sum over 16384: some batches of products over views of the operands, and a
 // grid that adds them up in their order. On a CPU every product stays as it is.
@@ -96,4 +98,19 @@ func.func @norm(%x : tensor<128x3072xf16>, %w : tensor<3072x768xf16>, %r : tenso
 func.func @no_norm(%x : tensor<128x3072xf16>, %w : tensor<3072x768xf16>) -> tensor<128x768xf32> {
   %p = graph.matmul %x, %w : (tensor<128x3072xf16>, tensor<3072x768xf16>) -> tensor<128x768xf32>
   func.return %p : tensor<128x768xf32>
+}
+
+// -----
+
+// As many slices as `parallel_k` says, where they come out even and sums are those of floats.
+
+// THREE-LABEL: func.func @three
+// THREE:         %parts = graph.matmul {{.*}} -> tensor<3x16x64xf32>
+// THREE:         %y = compute.grid
+// THREE:         %z = graph.matmul %u, %v
+func.func @three(%x : tensor<16x96xf32>, %w : tensor<96x64xf32>, %u : tensor<16x64xf32>, %v : tensor<64x64xf32>)
+    -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+  %y = graph.matmul %x, %w : (tensor<16x96xf32>, tensor<96x64xf32>) -> tensor<16x64xf32>
+  %z = graph.matmul %u, %v : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
+  func.return %y, %z : tensor<16x64xf32>, tensor<16x64xf32>
 }

@@ -112,7 +112,7 @@ def test_absent_names_are_those_of_the_original():
         "from hidet.ir.builders import StmtBuilder",
         "from hidet.drivers import build_task",
         "from hidet.driver import build_task_batch",
-        "from hidet.option import parallel_k",
+        "from hidet.option import hexcute_matmul",
         "from hidet.cuda import memory_info",
         "from hidet.runtime import Storage",
     ],
