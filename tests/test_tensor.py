@@ -22,6 +22,7 @@ def test_makers():
     assert hidet.asarray([[1.0, 2.0]]).shape == (1, 2)
     assert hidet.asarray(np.ones((2, 2)), dtype="f32").dtype is hidet.float32
     assert hidet.empty([3, 4], dtype="bool").shape == (3, 4)
+    assert str(hidet.asarray([1.0]).dtype) == "hidet.float32"
     numbers = hidet.randint(3, shape=[100]).torch()
     assert (numbers.dtype, int(numbers.min()), int(numbers.max())) == (torch.int32, 0, 2)
     normal = hidet.randn([1000], mean=10.0, stddev=0.1).torch()

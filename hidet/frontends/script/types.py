@@ -86,7 +86,8 @@ Kind = Literal["bool", "signed", "unsigned", "index", "float"]
 class ScalarType(DataTypeNames):
     """A scalar type: `f32`; makes tensor types, `f32[m, n]`, and pointer types, `~f32`.
 
-    Calling it converts a number or a value: `f32(i)`.
+    Calling it converts a number or a value: `f32(i)`. `str` gives its public name,
+    `hidet.float32`, and messages show the short one.
 
     Attributes:
         short_name: the name in scripts and messages, `f16`.
@@ -166,6 +167,12 @@ class ScalarType(DataTypeNames):
 
     def __repr__(self) -> str:
         return self.short_name
+
+    def __str__(self) -> str:
+        return f"hidet.{self.name}"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.short_name, spec)
 
 
 @dataclass(frozen=True)

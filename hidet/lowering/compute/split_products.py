@@ -113,10 +113,10 @@ class SplitProductsPass(ModulePass):
     """Split the K dimension of matmuls that have too few tiles to fill the GPU.
 
     Expects functions of grids and anchors. If the template's cost model says that it is faster, or
-    into as many slices as `parallel_k` says, a matmul becomes a batch of matmuls over views of its operands, and a grid that adds up the
-    partial sums in a fixed order, so results are deterministic. `fuse` puts the epilogue into that
-    grid's kernel, or into that of a norm that reads the result anyway, which makes splitting
-    cheaper.
+    into as many slices as `parallel_k` says, a matmul becomes a batch of matmuls over views of its
+    operands, and a grid that adds up the partial sums in a fixed order, so results are
+    deterministic. `fuse` puts the epilogue into that grid's kernel, or into that of a norm that
+    reads the result anyway, which makes splitting cheaper.
     """
 
     name = "split-products"
