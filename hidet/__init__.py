@@ -71,7 +71,8 @@ _NAMES = {
         "uint8 uint16 uint32 uint64"
     ),
     "hidet.tensor": (
-        "Tensor arange asarray empty empty_like from_dlpack from_torch full full_like linspace "
+        "Tensor arange asarray complex64 complex128 empty empty_like "
+        "from_dlpack from_torch full full_like linspace "
         "ones ones_like randint randn randn_like symbol symbol_like zeros zeros_like"
     ),
 }
@@ -80,7 +81,18 @@ _NAMES = {
 _PUBLIC_NAMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = ["FlowGraph", "Operator", "Tensor", "__version__", "arange", "asarray", "bfloat16"]
-__all__ += ["boolean", "compile", "cuda", "driver", "drivers", "empty", "empty_like", "errors"]
+__all__ += [
+    "boolean",
+    "compile",
+    "complex64",
+    "complex128",
+    "cuda",
+    "driver",
+    "drivers",
+    "empty",
+    "empty_like",
+    "errors",
+]
 __all__ += ["float16", "float32", "float64", "from_dlpack", "from_torch", "frontend", "full"]
 __all__ += ["full_like", "graph", "int8", "int16", "int32", "int64", "ir", "lang", "linspace"]
 __all__ += ["load_compiled", "load_compiled_graph", "load_graph", "ones", "ones_like", "ops"]

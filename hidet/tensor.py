@@ -24,7 +24,7 @@ import torch as _torch
 from hidet.absent import explains_members
 from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor, plain
-from hidet.frontends.script.types import SCALAR_TYPES, ScalarType, scalar_type
+from hidet.frontends.script.types import COMPLEX_TYPES, SCALAR_TYPES, ScalarType, tensor_dtype
 from hidet.frontends.trace.operators import arithmetic, contraction, reduce, transform
 from hidet.frontends.trace.recording import Operator, Traced
 from hidet.frontends.trace.sizes import printable, recording_mode, symbol_var
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 Shape = Sequence[int]
 """The extents of a tensor."""
+complex64, complex128 = COMPLEX_TYPES.values()
 Key: TypeAlias = "Tensor | slice | int | EllipsisType | None"
 """An index of a tensor, or an element of a tuple of indices."""
 
@@ -63,10 +64,9 @@ class Tensor(Traced):
 
     def __init__(self, data: _torch.Tensor, trace: tuple[Operator, int] | None = None) -> None:
         name = str(data.dtype).removeprefix("torch.")
-        if name not in SCALAR_TYPES:
-            raise HidetError(
-                f"a tensor of {data.dtype}", hint=f"the types are {', '.join(SCALAR_TYPES)}"
-            )
+        if name not in SCALAR_TYPES and name not in COMPLEX_TYPES:
+            known = ", ".join((*SCALAR_TYPES, *COMPLEX_TYPES))
+            raise HidetError(f"a tensor of {data.dtype}", hint=f"the types are {known}")
         super().__init__(data, trace)
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -85,7 +85,7 @@ class Tensor(Traced):
     @property
     def dtype(self) -> ScalarType:
         """The data type."""
-        return scalar_type(str(self._data.dtype).removeprefix("torch."))
+        return tensor_dtype(str(self._data.dtype).removeprefix("torch."))
 
     @property
     def device(self) -> _torch.device:
@@ -338,8 +338,10 @@ def randn(
     device: object = "cpu",
 ) -> Tensor:
     """Return a tensor of normally distributed random numbers, drawn by torch's generator."""
-    data = _torch.randn(tuple(shape), device=_device(device)) * stddev + mean
-    return Tensor(data.to(_dtype(dtype)))
+    kind = _dtype(dtype)
+    drawn = kind if kind.is_complex else None
+    data = _torch.randn(tuple(shape), dtype=drawn, device=_device(device)) * stddev + mean
+    return Tensor(data.to(kind))
 
 
 def randint(
@@ -467,6 +469,8 @@ __all__ = [
     "Tensor",
     "arange",
     "asarray",
+    "complex64",
+    "complex128",
     "empty",
     "empty_like",
     "from_dlpack",

@@ -54,7 +54,8 @@ class DataTypeNames:
     is_signed_integer = _is_kind("signed")
     is_unsigned_integer = _is_kind("unsigned")
     is_any_float16 = _is_kind("float", bits=16)
-    is_complex = is_subbyte = is_integer_subbyte = is_float_subbyte = _is_kind()
+    is_complex = _is_kind("complex")
+    is_subbyte = is_integer_subbyte = is_float_subbyte = _is_kind()
 
     @property
     def nbits(self) -> int:
@@ -78,7 +79,7 @@ class DataTypeNames:
         return PointerType(cast("ElementType", self))
 
 
-Kind = Literal["bool", "signed", "unsigned", "index", "float"]
+Kind = Literal["bool", "signed", "unsigned", "index", "float", "complex"]
 """The kind of arithmetic of a scalar type."""
 
 
@@ -373,6 +374,15 @@ F32 = ScalarType("f32", "float32", "float", 32, builtin.f32)
 TF32 = ScalarType("tf32", "tfloat32", "float", 32, builtin.f32)
 F64 = ScalarType("f64", "float64", "float", 64, builtin.f64)
 
+COMPLEX_TYPES = {
+    each.name: each
+    for each in (
+        ScalarType("c64", "complex64", "complex", 64, builtin.ComplexType(builtin.f32)),
+        ScalarType("c128", "complex128", "complex", 128, builtin.ComplexType(builtin.f64)),
+    )
+}
+"""The types of complex tensors, by name; scripts have no complex values."""
+
 FLOAT_LIMITS = {
     "f16": 65504.0,
     "bf16": (2 - 2.0**-7) * 2.0**127,
@@ -420,6 +430,12 @@ def scalar_type(dtype: object) -> ScalarType:
     raise ScriptError(
         f"{dtype!r} is no scalar type", hint=f"the types are {', '.join(SCALAR_TYPES)}"
     )
+
+
+def tensor_dtype(dtype: object) -> ScalarType:
+    """Return the type of a tensor's elements, which may be complex; see `scalar_type`."""
+    found = COMPLEX_TYPES.get(dtype) if isinstance(dtype, str) else None
+    return found or scalar_type(dtype)
 
 
 def vector_type(name: object) -> VectorType | None:

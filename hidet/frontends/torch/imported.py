@@ -27,10 +27,12 @@ class Source:
         origin: the number of the FX graph's argument, or a constant of the graph.
         span: the number of elements of storage that the program takes; None for a contiguous
             tensor, which it takes as it is.
+        is_complex: whether the tensor is complex; the program takes its parts.
     """
 
     origin: int | torch.Tensor
     span: int | None
+    is_complex: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ class Returned:
             returned itself (`source`) or copied (`copy`); or a Python value.
         origin: see `kind`.
         view: the view of that tensor that is returned; None for the tensor itself.
-        dtype: the data type to reinterpret the elements as; None for none.
+        dtype: the data type to reinterpret the elements as, complex for a tensor of parts; None for
+            none.
     """
 
     kind: Literal["result", "source", "copy", "value"]

@@ -46,13 +46,15 @@ _IGNORED_KEYWORDS = {
     "requires_grad",
 }
 _DEVICES = {"cpu", "cuda"}
-# Copies of constants of the graph are folded at import.
-_COPIES = {
+# Copies of constants of the graph, and parts of complex ones, are folded at import.
+_FOLDED = {
     torch.ops.aten.lift_fresh_copy.default,
     torch.ops.aten._to_copy.default,
     torch.ops.aten.alias.default,
     torch.ops.aten.detach.default,
     torch.ops.aten.clone.default,
+    torch.ops.aten.view_as_real.default,
+    torch.ops.aten.select.int,
 }
 
 
@@ -129,8 +131,8 @@ class Importer:
         if node.target is operator.getitem and not node.users:
             return
         source = node.args[0] if node.args else None
-        if node.target in _COPIES and source in self.held:
-            self._keep(node, node.target(self.held[source], **node.kwargs))
+        if node.target in _FOLDED and source in self.held:
+            self._keep(node, node.target(self.held[source], *node.args[1:], **node.kwargs))
             return
         try:
             if node.target is operator.getitem:

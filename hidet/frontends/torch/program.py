@@ -1,6 +1,7 @@
 """Compiled FX graphs, as torch calls them."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -14,6 +15,7 @@ from hidet.dialects.graph.base import element_type
 from hidet.errors import HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.storage import parts_of
 from hidet.runtime.snapshots import LookUp
 from hidet.runtime.times import CompileTimes
 
@@ -115,7 +117,9 @@ class CompiledProgram:
             # The compiler may have dropped or reordered constants.
             constants = [constants[int(name.removeprefix("p"))] for name in runnable.constant_names]
         self._weights = weights
-        self._inputs = _reader([Source(s.origin - len(weights), s.span) for s in imported.inputs])
+        self._inputs = _reader(
+            [replace(s, origin=s.origin - len(weights)) for s in imported.inputs]
+        )
         self._constants: Callable[[Arguments], Iterable[torch.Tensor]] = _reader(constants)
         if weights:
             look_up = LookUp([_entry(source, weights) for source in constants])
@@ -168,7 +172,8 @@ def _entry(
 
 def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:
     """Return a function that picks the tensors of a program out of the arguments."""
-    positions = [s.origin for s in sources if isinstance(s.origin, int) and s.span is None]
+    plain = [s for s in sources if s.span is None and not s.is_complex]
+    positions = [s.origin for s in plain if isinstance(s.origin, int)]
     if len(positions) < len(sources):
         return lambda arguments: [read(source, arguments) for source in sources]
     # Weights are mostly contiguous, before or after the inputs: slices are the fastest way.
@@ -197,7 +202,7 @@ def _runs(positions: Sequence[int]) -> list[slice]:
 
 def read(source: Source, arguments: Arguments) -> torch.Tensor:
     """Return an argument or constant as the program takes it."""
-    tensor = _origin(source.origin, arguments)
+    tensor = parts_of(_origin(source.origin, arguments))
     return tensor if source.span is None else tensor.as_strided((source.span,), (1,))
 
 
@@ -214,9 +219,13 @@ def output_of(returned: Returned, results: Sequence[torch.Tensor], arguments: Ar
         number: int = returned.origin
         tensor = results[number]
     else:
-        tensor = _origin(returned.origin, arguments)
+        tensor = parts_of(_origin(returned.origin, arguments))
     if returned.kind == "copy":
         tensor = tensor.clone(memory_format=torch.contiguous_format)
-    if returned.dtype is not None:
-        tensor = tensor.view(returned.dtype)
-    return tensor if returned.view is None else returned.view.of(tensor)
+    if returned.view is not None:
+        tensor = returned.view.of(tensor)
+    if returned.dtype is None:
+        return tensor
+    return (
+        torch.view_as_complex(tensor) if returned.dtype.is_complex else tensor.view(returned.dtype)
+    )

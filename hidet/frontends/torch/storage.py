@@ -46,6 +46,15 @@ def physical_order(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return tuple(order) if tensor.permute(order).is_contiguous() else None
 
 
+def parts_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the parts of a complex tensor, in a last dimension of 2; a real tensor itself."""
+    if not tensor.is_complex():
+        return tensor
+    if tensor.is_conj():  # its parts are not in memory
+        tensor = Spec.of(tensor).empty().copy_(tensor)
+    return torch.view_as_real(tensor)
+
+
 def share_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors, which may be fake, share their storage."""
     first: Any = StorageWeakRef(one.untyped_storage())

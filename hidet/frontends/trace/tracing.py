@@ -10,13 +10,14 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from hidet.frontends.torch.storage import Spec
+from hidet.frontends.trace.parts import DECOMPOSITIONS, FunctionOfParts
 
 if TYPE_CHECKING:
     from hidet.frontends.torch.imported import ImportedGraph
     from hidet.frontends.torch.program import CompiledProgram
 
 
-from hidet.frontends.script.types import scalar_type
+from hidet.frontends.script.types import tensor_dtype
 
 
 def example_of(spec: Spec) -> torch.Tensor:
@@ -60,17 +61,18 @@ def import_function(
 
     # AOTAutograd applies this decomposition itself.
     batch_norm = {torch.ops.aten.native_batch_norm.default: native_batch_norm_decomposition}
-    table = {**decompositions(), **batch_norm}
+    table = {**decompositions(), **batch_norm, **DECOMPOSITIONS}
     with (
         compiling(),
         example_mode(),
         torch.no_grad(),
         preserve_node_meta(),
     ):
-        traced: Any = make_fx(function, decomposition_table=table)
-        aten = traced(*examples)
+        parts = FunctionOfParts(function, examples)
+        traced: Any = make_fx(parts, decomposition_table=table)
+        aten = traced(*parts.examples)
     aten.graph.eliminate_dead_code()  # such as statistics for the backward pass of norms
-    return import_whole(aten, static, "compute it with torch, on x.torch()")
+    return parts.restore(import_whole(aten, static, "compute it with torch, on x.torch()"))
 
 
 def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProgram:
@@ -92,7 +94,7 @@ def torch_dtype(dtype: object) -> torch.dtype:
     """Return the torch type of a hidet type or its name."""
     if isinstance(dtype, torch.dtype):
         return dtype
-    found: torch.dtype = getattr(torch, scalar_type(dtype).name)
+    found: torch.dtype = getattr(torch, tensor_dtype(dtype).name)
     return found
 
 

@@ -88,6 +88,7 @@ NAMES |= {
     "right_shift": "bitwise_right_shift",
 }
 
+COMPLEX = lambda g: torch.complex(ANY(g), ANY(g))  # noqa: E731
 IMAGES, VOLUMES = normal(2, 4, 6, 6), normal(1, 2, 6, 5, 4)
 
 
@@ -119,6 +120,8 @@ CASES = [
     Case("clip", (ANY, None, 0.5), by_numpy(np.clip)),
     Case("roll", (ANY, 2, 1), by_numpy(lambda x, n, axis: np.roll(x, n, axis))),
     Case("where", (integers(0, 2, 3, 5, dtype=torch.bool), ANY, normal(5)), by_numpy(np.where)),
+    *(Case(name, (COMPLEX,), by_numpy(getattr(np, name))) for name in ("conj", "imag", "real")),
+    Case("make_complex", (ANY, ANY), torch.complex),
     # activations
     Case("celu", (ANY, 0.7), nn.celu),
     Case("gelu", (ANY,), nn.gelu),

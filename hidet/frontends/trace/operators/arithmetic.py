@@ -17,12 +17,14 @@ asinh = unary(torch.asinh, "the inverse hyperbolic sine")
 atan = unary(torch.atan, "the arc tangent")
 atanh = unary(torch.atanh, "the inverse hyperbolic tangent")
 ceil = unary(torch.ceil, "the nearest integer above")
+conj = unary(torch.conj_physical, "the complex conjugate", "conj")
 cos = unary(torch.cos, "the cosine")
 cosh = unary(torch.cosh, "the hyperbolic cosine")
 erf = unary(torch.erf, "the error function")
 exp = unary(torch.exp, "the exponential")
 expm1 = unary(torch.expm1, "exp(x) - 1")
 floor = unary(torch.floor, "the nearest integer below")
+imag = unary(torch.imag, "the imaginary part")
 isfinite = unary(torch.isfinite, "whether it is neither infinite nor NaN,")
 isinf = unary(torch.isinf, "whether it is infinite,")
 isnan = unary(torch.isnan, "whether it is NaN,")
@@ -32,6 +34,7 @@ log1p = unary(torch.log1p, "log(1 + x)")
 log2 = unary(torch.log2, "the logarithm to the base 2")
 negative = unary(torch.negative, "the negative")
 positive = unary(torch.positive, "the value itself")
+real = unary(torch.real, "the real part")
 reciprocal = unary(torch.reciprocal, "1 / x")
 round = unary(torch.round, "the nearest integer, with ties to even,")
 rsqrt = unary(torch.rsqrt, "1 / sqrt(x)")
@@ -69,6 +72,12 @@ def bitwise_invert(x: T) -> T:
 def clamp(x: T, min: float | None = None, max: float | None = None) -> T:
     """Return x clamped to an interval; either bound may be omitted."""
     return torch.clamp(x, min, max)
+
+
+@operator
+def make_complex(real: T, imag: T) -> T:
+    """Return the complex numbers with these parts."""
+    return torch.complex(real, imag)
 
 
 @operator
