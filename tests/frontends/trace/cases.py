@@ -161,6 +161,7 @@ CASES = [
     # products
     Case("matmul", (normal(2, 3, 4), normal(4, 5)), by_numpy(np.matmul)),
     Case("matmul_nt", (normal(3, 4), normal(5, 4)), lambda a, b: a @ b.T),
+    Case("matmul_nt", (normal(2, 3, 4), normal(4)), lambda a, b: a @ b),
     Case("einsum", ("bij,bjk->bik", [normal(2, 3, 4), normal(2, 4, 5)]), torch.einsum),
     Case(
         "conv1d",

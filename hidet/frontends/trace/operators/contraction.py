@@ -22,8 +22,8 @@ def matmul(a: T, b: T, require_prologue: bool = False) -> T:
 
 @operator
 def matmul_nt(a: T, b: T, require_prologue: bool = False) -> T:
-    """Return a @ b.T, batched."""
-    return torch.matmul(a, b.transpose(-1, -2))
+    """Return a @ b.T, batched; a vector b stays."""
+    return torch.matmul(a, b if b.dim() == 1 else b.mT)
 
 
 @operator
