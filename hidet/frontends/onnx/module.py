@@ -65,7 +65,10 @@ class OnnxModule(nn.Module):
                 self._nodes.append(node)
                 continue
             for name, value in self._evaluate(node, self._known, self._opsets).items():
-                self._keep(name, value.tensor)
+                if _is_uniform(value.tensor):
+                    self._known[name] = value
+                else:
+                    self._keep(name, value.tensor)
 
     @property
     def input_names(self) -> list[str]:
@@ -165,9 +168,14 @@ class OnnxModule(nn.Module):
         """Return a value as the operand of a traced operator."""
         if not isinstance(value, Known):
             return value
+        known = value.tensor
+        with untraced():
+            number = known.flatten()[0].item() if _is_uniform(known) else None
+        if number is not None and (value.buffer is None or known.numel() == 1):
+            # A program knows it, as the scale of attention.
+            return torch.full(known.shape, number, dtype=known.dtype, device=device)
         if value.buffer is not None:
             return self.get_buffer(value.buffer)
-        known = value.tensor
         return torch.tensor(known.tolist(), dtype=known.dtype, device=device)
 
     def _graph(
@@ -234,6 +242,11 @@ def _spec(value: onnx.ValueInfoProto) -> tuple[torch.dtype, list[int]]:
     kind = value.type.tensor_type
     sizes = [d.dim_value if d.HasField("dim_value") else -1 for d in kind.shape.dim]
     return dtype_of(kind.elem_type), sizes
+
+
+def _is_uniform(tensor: torch.Tensor) -> bool:
+    """Return whether all elements are one number."""
+    return tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all())
 
 
 def _known(value: Any, what: str) -> Any:

@@ -33,28 +33,31 @@ class Scores:
 class RaiseAttention(RewritePattern):
     """`softmax(query key^T * scale + mask) value` of f16 or bf16 becomes one operator.
 
+    Query and key may have scales of their own, and zeros replace weights that are NaN.
     Intermediate values must have no other users.
     """
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
-        scores = _scores_of_rows(_source(op.lhs))
+        scores = _scores_of_rows(_weights(op.lhs))
         if scores is None or scores.product.precision != op.precision:
             return
         elements = {element_type(each) for each in (scores.product.lhs, op.rhs, op.result)}
         if elements not in ({f16}, {bf16}):
             return
         b = LocatedBuilder.like(op)
-        key = _transposed(b, scores.product.rhs)
+        query, one = _unscaled(scores.product.lhs)
+        keys, other = _unscaled(scores.product.rhs)
+        key = _transposed(b, keys)
         mask, hides = scores.mask or (None, False)
         if mask is not None and hides:
             mask = b.insert(graph.BitwiseNotOp(mask)).result
         attention = graph.ScaledDotProductAttentionOp(
-            scores.product.lhs,
+            query,
             key,
             op.rhs,
             mask,
-            scale=scores.scale,
+            scale=scores.scale * one * other,
             precision=op.precision.data,
         )
         rewriter.replace(op, attention)
@@ -84,7 +87,8 @@ def _masked(value: SSAValue, mask: Mask | None) -> Iterator[Scores]:
             return
         op, scale = _source(op.operands[0]), number**power
     if isinstance(op, graph.MatmulOp) and (mask is None or _fits(mask[0], op)):
-        yield Scores(op, scale, mask)
+        is_zero = mask is not None and not mask[1] and _number(mask[0]) == 0
+        yield Scores(op, scale, None if is_zero else mask)
 
 
 POWERS: dict[type[Operation], int] = {graph.MulOp: 1, graph.DivOp: -1}
@@ -114,6 +118,27 @@ def _source(value: SSAValue) -> Operation | None:
         value = op.x
 
 
+def _weights(value: SSAValue) -> Operation | None:
+    """Return the producer of the weights, looking through zeros in the place of NaN."""
+    op = _source(value)
+    if not isinstance(op, graph.WhereOp) or _number(op.lhs) != 0:
+        return op
+    weights, test = op.rhs, op.condition.owner
+    if not isinstance(test, graph.NeOp) or set(test.operands) != {weights}:
+        return None
+    users = {use.operation for use in weights.uses}
+    is_free = users == {op, test} and op.condition.has_one_use()
+    return weights.owner if is_free and isinstance(weights.owner, Operation) else None
+
+
+def _unscaled(value: SSAValue) -> tuple[SSAValue, float]:
+    """Return the operand of a matmul without a factor, and the factor."""
+    op = _source(value)
+    if isinstance(op, graph.MulOp) and op.lhs.type == value.type and (number := _number(op.rhs)):
+        return op.lhs, number
+    return value, 1.0
+
+
 def _scores_of_rows(op: Operation | None) -> Scores | None:
     """Return the scores of a softmax along the last dimension."""
     if not isinstance(op, graph.SoftmaxOp) or op.axis.value.data != len(shape_of(op.x)) - 1:
@@ -141,7 +166,8 @@ class RaiseAttentionPass(ModulePass):
     """Raise attention that is written as matmuls, a softmax and a mask.
 
     Applies to f16 and bf16 on GPUs. Scores may be scaled, and masked by an added tensor or by -inf
-    under a condition. A fully masked row then yields zeros instead of NaN. Scores and weights are
+    under a condition. A fully masked row then yields zeros instead of NaN, for which a model may
+    test: so torch exports attention to ONNX. Scores and weights are
     no longer rounded to half precision. `decompose-graph` decomposes what no template computes.
     """
 

@@ -56,6 +56,30 @@ func.func @shown(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x
 
 // -----
 
+// As torch exports it to ONNX: query and key have a root of the scale each, and zeros replace NaN. A
+// mask of zeros goes.
+
+// CHECK-LABEL: func.func @exported
+// CHECK:         %[[K:.*]] = graph.permute %k {dims = array<i64: 0, 2, 1>}
+// CHECK-NEXT:    graph.scaled_dot_product_attention %q, %[[K]], %v {scale = 2.500000e-01 : f64}
+// CHECK-NEXT:    return
+func.func @exported(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>) -> tensor<4x32x16xf16> {
+  %c = graph.fill 0.5 : f16 : tensor<f16>
+  %0 = graph.mul %q, %c : (tensor<4x32x16xf16>, tensor<f16>) -> tensor<4x32x16xf16>
+  %1 = graph.mul %k, %c : (tensor<4x16x32xf16>, tensor<f16>) -> tensor<4x16x32xf16>
+  %p = graph.matmul %0, %1 : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %m = graph.fill 0.0 : f16 : tensor<1x32x32xf16>
+  %a = graph.add %p, %m : (tensor<4x32x32xf16>, tensor<1x32x32xf16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf16>
+  %t = graph.ne %w, %w : (tensor<4x32x32xf16>, tensor<4x32x32xf16>) -> tensor<4x32x32xi1>
+  %z = graph.fill 0.0 : f16 : tensor<f16>
+  %f = graph.where %t, %z, %w : (tensor<4x32x32xi1>, tensor<f16>, tensor<4x32x32xf16>) -> tensor<4x32x32xf16>
+  %y = graph.matmul %f, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
 // What stays: weights that something else reads, a softmax over another dimension, numbers other
 // than -inf in the place of scores, a scale that follows the mask, f32, also of the queries alone,
 // and scores that are whole numbers in between.
@@ -141,5 +165,33 @@ func.func @whole_numbers(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: t
   %f = graph.cast %i : (tensor<4x32x32xi32>) -> tensor<4x32x32xf16>
   %w = graph.softmax %f {axis = 2 : i64} : tensor<4x32x32xf16>
   %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// A test of something else, and numbers other than 0 for NaN.
+
+// CHECK-LABEL: func.func @other_test
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @other_test(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %o: tensor<4x32x32xf16>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %p {axis = 2 : i64} : tensor<4x32x32xf16>
+  %t = graph.ne %w, %o : (tensor<4x32x32xf16>, tensor<4x32x32xf16>) -> tensor<4x32x32xi1>
+  %z = graph.fill 0.0 : f16 : tensor<f16>
+  %f = graph.where %t, %z, %w : (tensor<4x32x32xi1>, tensor<f16>, tensor<4x32x32xf16>) -> tensor<4x32x32xf16>
+  %y = graph.matmul %f, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// CHECK-LABEL: func.func @other_number
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @other_number(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %p {axis = 2 : i64} : tensor<4x32x32xf16>
+  %t = graph.ne %w, %w : (tensor<4x32x32xf16>, tensor<4x32x32xf16>) -> tensor<4x32x32xi1>
+  %z = graph.fill 1.0 : f16 : tensor<f16>
+  %f = graph.where %t, %z, %w : (tensor<4x32x32xi1>, tensor<f16>, tensor<4x32x32xf16>) -> tensor<4x32x32xf16>
+  %y = graph.matmul %f, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
   func.return %y : tensor<4x32x16xf16>
 }

@@ -67,6 +67,23 @@ def test_tensors_and_symbols(tmp_path):
     torch.testing.assert_close(direct(x), reference(x))
 
 
+def test_numbers():
+    """A program knows scalars, and what is computed to be one number; other weights it reads."""
+    nodes = [
+        helper.make_node("Mul", ["x", "scale"], ["s"]),
+        helper.make_node("Sub", ["w", "w"], ["mask"]),
+        helper.make_node("Add", ["s", "mask"], ["m"]),
+        helper.make_node("Add", ["m", "w"], ["y"]),
+    ]
+    weights = [("scale", torch.tensor(0.5)), ("w", torch.ones(2, 3))]
+    model = from_onnx(model_of(*nodes, weights=weights))
+    graph = hidet.trace_from(model(hidet.symbol([2, 3])))
+    text = str(graph.module)
+    assert (text.count("graph.fill"), text.count("graph.constant")) == (2, 1)
+    x = hidet.randn([2, 3])
+    torch.testing.assert_close(graph(x).torch(), x.torch() * 0.5 + 1)
+
+
 def test_external_data(tmp_path):
     """Weights may lie beside the model, and only there."""
     proto, reference = perceptron(512)
