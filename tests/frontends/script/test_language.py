@@ -411,7 +411,7 @@ def test_atomic_exchange_and_sub(kind):
             old[i] = atomic_exchange(~place[0], x[i])
             atomic_sub(~place[1], x[i])
 
-    dtype = {"i32": torch.int32, "i64": torch.int64, "f32": torch.float32}.get(str(kind))
+    dtype = {"i32": torch.int32, "i64": torch.int64, "f32": torch.float32}.get(kind.short_name)
     x = torch.randperm(64).to(dtype or torch.float64)
     old, place = poison(torch.empty_like(x)), torch.tensor([-1, 0], dtype=x.dtype)
     module.build()(x, old, place)
