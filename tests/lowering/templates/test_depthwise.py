@@ -83,6 +83,25 @@ def test_distributions(check, choose, t, distribution, shape, kernel, window):
     )
 
 
+@pytest.mark.parametrize("images", [2, 0])
+def test_computed_images(check, images):
+    """What computes the pixels is no part of the kernel, which reads each of them many times."""
+    x, w = torch.randn(images, 5, 5, 8), torch.randn(3, 3, 8)
+    y = torch.nn.functional.conv2d(
+        x.double().tanh().permute(0, 3, 1, 2), w.double().permute(2, 0, 1).unsqueeze(1), groups=8
+    )
+    check(
+        f"""
+        %t = graph.tanh %x : tensor<{images}x5x5x8xf32>
+        %y = graph.depthwise_conv2d %t, %w :
+            (tensor<{images}x5x5x8xf32>, tensor<3x3x8xf32>) -> tensor<{images}x3x3x8xf32>
+        """,
+        {"x": x, "w": w},
+        {"y": y.permute(0, 2, 3, 1)},
+        kernels=2 if images else 0,
+    )
+
+
 def problem(images, rows, pixels, channels, size, vector=8):
     """Give a convolution of stride 1."""
     return Depthwise((images, rows, pixels, channels), (size, size), ONE, ONE, vector)
