@@ -5,8 +5,8 @@ from xdsl.ir import Operation
 from hidet.analysis.divergence import Divergence, analyse_divergence, divergent_op_around
 from hidet.dialects.cuda import Collective, KernelOp, ShflOp, SyncWarpOp, VoteOp, WarpCollective
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.shaped import memref_type
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp, TaskMapAttr
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.task.layout import known_map_of
 from hidet.legality.report import illegal
 
 
@@ -50,6 +50,5 @@ def _group_of(op: Operation, explicit: bool) -> Divergence | None:
 
 def _is_per_thread(op: ForeachOp) -> bool:
     """Return whether all workers have all tasks, in a map that is known already."""
-    layout = op.map if op.tile is None else memref_type(op.tile).layout
-    is_known = isinstance(layout, TaskMapAttr) and layout.data is not None
-    return is_known and not op.tasks.spatial_digits
+    tasks = op.tasks if op.tile is None else known_map_of(op.tile)
+    return tasks is not None and not tasks.spatial_digits

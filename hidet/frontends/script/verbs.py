@@ -18,7 +18,7 @@ from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import WARP
-from hidet.dialects.task.layout import map_of
+from hidet.dialects.task.layout import known_map_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.iterables import Group, Tasks
 from hidet.frontends.script.messages import describe
@@ -247,12 +247,11 @@ def _combine_scalar(value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
 
 def _combine_tile(tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
     """Combine the replicas of the elements of a register tile."""
-    layout = memref_type(tile).layout
-    is_known = isinstance(layout, TaskMapAttr) and layout.data is not None
-    digits = map_of(tile.type).replicate_digits if is_known else ()
+    tasks = known_map_of(tile)
+    digits = () if tasks is None else tasks.replicate_digits
     if any(number & (number - 1) for digit in digits for number in (digit.weight, digit.extent)):
         raise ScriptError(
-            f"the workers that share an element of {map_of(tile.type)} cannot be combined: their "
+            f"the workers that share an element of {tasks} cannot be combined: their "
             "number or their stride is no power of two",
             hint="replicate over 2, 4, 8, ... workers, with spatial factors of 2, 4, 8, ... inside",
         )
