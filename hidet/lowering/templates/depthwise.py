@@ -66,7 +66,8 @@ def depthwise(
     thread = threadIdx.x
     part, run = place_of_thread(choice)
     first = place_of_run(run, problem, choice)
-    acc, window, filters, total = tiles(x, problem, choice)
+    registers = tiles(x, problem, choice)
+    acc, _, _, total = registers
     fill(acc, 0, thread)
     rows = problem.kernel[0]
     steps = ceil_div(rows, choice.parts)
@@ -74,12 +75,10 @@ def depthwise(
         for step in choice.own(steps).on(thread):
             r = step * choice.parts + part
             if r < rows:
-                load_pixels(x, window, first, r, problem)
-                add_products(weight, window, filters, acc, first[-1], r, problem, choice)
+                add_row(x, weight, registers, first, r, problem, choice)
     else:
         for r in range(part, rows, choice.parts):
-            load_pixels(x, window, first, r, problem)
-            add_products(weight, window, filters, acc, first[-1], r, problem, choice)
+            add_row(x, weight, registers, first, r, problem, choice)
     is_there = run < choice.count(problem)
     if choice.parts > 1:
         sums = shared_tensor(acc.dtype, [choice.parts, choice.pixels, choice.vector, choice.runs])
@@ -94,28 +93,23 @@ def depthwise(
 
 
 @script
-def load_pixels(x: Tensor, window: Tensor, first: Place, r: Any, problem: Depthwise) -> None:
-    """Load the pixels of an image under row r of the filters at all positions of a run."""
-    image, row, pixel, channel = first
-    y = row * problem.stride[0] + r * problem.dilation[0]
-    for j, v in window.on(threadIdx.x):
-        at = pixel * problem.stride[1] + j
-        window[j, v] = in_type_of(window, x[image, y, at, channel + v])
-
-
-@script
-def add_products(
+def add_row(
+    x: Tensor,
     weight: Tensor,
-    window: Tensor,
-    filters: Tensor,
-    acc: Tensor,
-    channel: Any,
+    registers: Sequence[Tensor],
+    first: Place,
     r: Any,
     problem: Depthwise,
     choice: DepthwiseConfig,
 ) -> None:
-    """Accumulate the products of row r of the filters."""
+    """Accumulate the products of row r of the filters, with the pixels under it in registers."""
     thread = threadIdx.x
+    image, row, pixel, channel = first
+    acc, window, filters, _ = registers
+    y = row * problem.stride[0] + r * problem.dilation[0]
+    for j, v in window.on(thread):
+        at = pixel * problem.stride[1] + j
+        window[j, v] = in_type_of(window, x[image, y, at, channel + v])
     for s in choice.own(problem.kernel[1]).on(thread):
         for v in filters.on(thread):
             filters[v] = in_type_of(filters, weight[r, s, channel + v])
