@@ -368,7 +368,7 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
 
 # ------------------------------------------------------------------------------ reductions
 
-LONG, LONG_IMAGE = 1 << 15, 1 << 11
+LONG, LONG_IMAGE = 1 << 15, 1 << 13
 """The length from which rows are reduced in parts, and images of `CHANNELS` or more, of which few
 blocks can read adjacent ones."""
 
