@@ -167,8 +167,8 @@ class RaiseAttentionPass(ModulePass):
 
     Applies to f16 and bf16 on GPUs. Scores may be scaled, and masked by an added tensor or by -inf
     under a condition. A fully masked row then yields zeros instead of NaN, for which a model may
-    test: so torch exports attention to ONNX. Scores and weights are
-    no longer rounded to half precision. `decompose-graph` decomposes what no template computes.
+    test: so torch exports attention to ONNX. Scores and weights are no longer rounded to half
+    precision. `decompose-graph` decomposes what no template computes.
     """
 
     name = "raise-attention"
