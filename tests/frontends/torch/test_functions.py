@@ -150,6 +150,10 @@ FUNCTIONS = {
     "stack and unbind": (lambda x: torch.stack([x, x + 1], 1).unbind(1), floats(3, 4)),
     "repeat": (lambda x: x.repeat(2, 3) + x.tile(2, 3), floats(3, 4)),
     "advanced index": (lambda x: x[torch.tensor([0, -1]), torch.tensor([1, 3])], floats(3, 4)),
+    "index of each dimension": (
+        lambda x: x[:, torch.tensor([[2], [0], [-1]]), torch.tensor([1, 3])],
+        floats(2, 3, 4),
+    ),
     "reflecting padding": (lambda x: F.pad(x, (1, 1), mode="reflect"), floats(1, 3, 4)),
     "pixel shuffle": (lambda x: F.pixel_shuffle(x, 2), floats(1, 4, 3, 3)),
     "nearest": (lambda x: F.interpolate(x, scale_factor=2), floats(1, 2, 3, 4)),

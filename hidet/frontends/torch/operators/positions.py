@@ -70,12 +70,19 @@ def _checked(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
 def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
     """Advanced indexing, `x[i, :, j]`, with index tensors that broadcast to one shape.
 
-    The indexed dimensions are moved to the front and flattened, so that one `index_select` reads
-    all elements; then the dimensions of the indices replace the indexed dimensions, or come first
-    if those are not adjacent.
+    Indices that each vary along a dimension of their own select along one dimension after the
+    other. Else the indexed dimensions are moved to the front and flattened, so that one
+    `index_select` reads all elements; then the dimensions of the indices replace the indexed
+    dimensions, or come first if those are not adjacent.
     """
     sizes = shape_of(x)
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
+    if _is_outer(indices):
+        for axis, ids in zip(axes, indices[axes[0] :], strict=False):
+            assert ids is not None, "the indexed dimensions are adjacent"
+            ids = g.reshape(ids, [prod(shape_of(ids))])
+            x = _slices(g, x, axis, linear_positions(g, [sizes[axis]], [ids]))
+        return x
     others = [axis for axis in range(len(sizes)) if axis not in axes]
     positions = linear_positions(
         g, [sizes[axis] for axis in axes], [ids for ids in indices if ids is not None]
@@ -93,6 +100,17 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     before = range(rank, rank + front)
     after = range(rank + front, rank + len(others))
     return g.permute(result, [*before, *range(rank), *after])
+
+
+def _is_outer(indices: Sequence[SSAValue | None]) -> bool:
+    """Return whether adjacent dimensions have indices, the n-th of which vary along dimension n."""
+    numbers = [axis for axis, ids in enumerate(indices) if ids is not None]
+    given = [shape_of(ids) for ids in indices if ids is not None]
+    rank = max(map(len, given), default=0)
+    if rank != len(given) or numbers[-1] - numbers[0] != rank - 1:
+        return False
+    padded = [(1,) * (rank - len(shape)) + shape for shape in given]
+    return all(prod(shape) == shape[number] for number, shape in enumerate(padded))
 
 
 def linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValue]) -> SSAValue:
