@@ -181,9 +181,10 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
 
 
 def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> bool:
-    """Return whether an op is the only consumer of an elementwise group, cheap to fuse into it.
+    """Return whether only an op consumes an elementwise group, which is cheap to fuse into it.
 
-    The group would move into that of the op, whose members are `others`.
+    The group would move into that of the op, whose members are `others`; they may consume it too,
+    if all do element by element.
     """
     if group.kind is not Kind.ELEMENTS:
         return False
@@ -197,7 +198,7 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
         for result in member.results
         for use in result.uses
     } - set(group.ops)
-    if users != {op}:
+    if users != {op} and not (op in users <= {op, *others} and _read_in_order(users, group)):
         return False
     if isinstance(op, GridOp):
         if group.checks_apart and _repeats_checks(op, group):
@@ -211,6 +212,14 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
     is_stored = any(isinstance(member, GridOp) and member.is_stored for member in group.ops)
     cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
     return cheap and not is_stored and not _reads_repeatedly(op, group)
+
+
+def _read_in_order(users: Collection[Operation | None], group: Group) -> bool:
+    """Return whether all consumers of a group read its elements in order."""
+    grids = [user for user in users if isinstance(user, GridOp)]
+    reads = {(grid, load.source) for grid in grids for load in loads_of(grid)}
+    in_order = (is_in_order(grid, source) for grid, source in reads if group.holds(source))
+    return len(grids) == len(users) and all(in_order)
 
 
 def _reads_repeatedly(anchor: Operation, group: Group) -> bool:

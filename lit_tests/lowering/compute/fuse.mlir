@@ -183,6 +183,44 @@ func.func @mirrored(%x : tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+// What several grids of one kernel read in order is evaluated once: linear interpolation.
+
+// CHECK-LABEL: func.func @interpolated
+// CHECK-COUNT-1: compute.fusion
+// CHECK-COUNT-2: compute.load %x
+// CHECK-NOT:     compute.fusion
+func.func @interpolated(%x : tensor<8xf32>, %low : tensor<16xi64>, %high : tensor<16xi64>, %share : tensor<16xf32>) -> tensor<16xf32> {
+  %a = compute.grid (%i) {
+    %k = compute.load %low[%i] : tensor<16xi64>
+    %at = arith.index_cast %k : i64 to index
+    %v = compute.load %x[%at] : tensor<8xf32>
+    compute.yield %v : f32
+  } : tensor<16xf32>
+  %b = compute.grid (%i) {
+    %k = compute.load %high[%i] : tensor<16xi64>
+    %at = arith.index_cast %k : i64 to index
+    %v = compute.load %x[%at] : tensor<8xf32>
+    compute.yield %v : f32
+  } : tensor<16xf32>
+  %d = compute.grid (%i) {
+    %u = compute.load %a[%i] : tensor<16xf32>
+    %v = compute.load %b[%i] : tensor<16xf32>
+    %s = compute.load %share[%i] : tensor<16xf32>
+    %w = arith.subf %v, %u : f32
+    %p = arith.mulf %w, %s : f32
+    compute.yield %p : f32
+  } : tensor<16xf32>
+  %y = compute.grid (%i) {
+    %u = compute.load %a[%i] : tensor<16xf32>
+    %v = compute.load %d[%i] : tensor<16xf32>
+    %p = arith.addf %u, %v : f32
+    compute.yield %p : f32
+  } : tensor<16xf32>
+  func.return %y : tensor<16xf32>
+}
+
+// -----
+
 // Only one arm of a branch is run: this evaluates each element once.
 
 // CHECK-LABEL: func.func @arms
