@@ -9,7 +9,14 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.analysis.forms import LinearForm
-from hidet.analysis.grids import is_in_order, is_view, linear_index_of_load, loads_of, rows_of_grid
+from hidet.analysis.grids import (
+    is_in_order,
+    is_view,
+    linear_index,
+    linear_index_of_load,
+    loads_of,
+    rows_of_grid,
+)
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import MatmulOp
@@ -34,7 +41,7 @@ class OrderDimensions(RewritePattern):
         if is_vector or is_view(op) or op.is_stored or _is_of_rows(op):
             return
         order = order_of(op)
-        if order == sorted(order):
+        if order == sorted(order) or _is_flattened(op, order):
             return
         b = GridBuilder.like(op)
         element, shape = element_of(op.result), op.shape
@@ -104,6 +111,29 @@ def _order_along(grid: GridOp, place: LinearForm) -> list[int] | None:
         distances[dim] = min(found)
     ordered = iter(sorted(moving, key=lambda dim: -distances[dim]))
     return [next(ordered) if dim in distances else dim for dim in own]
+
+
+def _is_flattened(grid: GridOp, order: Sequence[int]) -> bool:
+    """Return whether a matmul reads a view of a grid that has strides, but not in a new order.
+
+    An example are images that a linear layer reads as rows.
+    """
+    forms = IndexForms()
+    for load in [use.operation for use in grid.result.uses]:
+        view = parent_of_type(load, GridOp)
+        if not isinstance(load, LoadOp) or view is None or not is_view(view):
+            continue
+        if not any(isinstance(use.operation, MatmulOp) for use in view.result.uses):
+            continue
+        indices, shape = load.indices, grid.shape
+        new = [indices[dim] for dim in order], [shape[dim] for dim in order]
+        before, after = (
+            all(atom in view.indices for atom in linear_index(forms, *each, load.parent).terms)
+            for each in ((indices, shape), new)
+        )
+        if before and not after:
+            return True
+    return False
 
 
 def _is_of_rows(grid: GridOp) -> bool:

@@ -229,3 +229,30 @@ func.func @of_three_dimensions(%a : tensor<96x32xf16>, %b : tensor<32x64xf16>) -
   } : tensor<64xf32>
   func.return %s : tensor<64xf32>
 }
+
+// -----
+
+// Images that a matmul reads as rows keep their order: channels last, the rows would have no stride.
+
+// CHECK-LABEL: func.func @flattened
+// CHECK:         %e = compute.grid (%n, %c, %h, %w) {
+// CHECK:         } : tensor<4x32x7x7xf16>
+func.func @flattened(%x : tensor<4x7x7x32xf16>, %b : tensor<1568x64xf16>) -> tensor<4x64xf32> {
+  %e = compute.grid (%n, %c, %h, %w) {
+    %v = compute.load %x[%n, %h, %w, %c] : tensor<4x7x7x32xf16>
+    %u = arith.addf %v, %v : f16
+    compute.yield %u : f16
+  } : tensor<4x32x7x7xf16>
+  %rows = compute.grid (%i, %k) {
+    %c49 = arith.constant 49 : index
+    %c7 = arith.constant 7 : index
+    %c = arith.divsi %k, %c49 : index
+    %kh = arith.divsi %k, %c7 : index
+    %h = arith.remsi %kh, %c7 : index
+    %w = arith.remsi %k, %c7 : index
+    %v = compute.load %e[%i, %c, %h, %w] : tensor<4x32x7x7xf16>
+    compute.yield %v : f16
+  } : tensor<4x1568xf16>
+  %y = graph.matmul %rows, %b : (tensor<4x1568xf16>, tensor<1568x64xf16>) -> tensor<4x64xf32>
+  func.return %y : tensor<4x64xf32>
+}
