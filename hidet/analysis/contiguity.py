@@ -61,6 +61,18 @@ def contiguous_run(view: SSAValue, dims: Sequence[int]) -> Run:
     return Run(best, longest)
 
 
+def adjacent_dim(view: SSAValue) -> int | None:
+    """Return the dimension along which most elements are adjacent in memory, None without any.
+
+    Like `contiguous_run` it samples addresses, whatever their alignment.
+    """
+    addresses = _Addresses()
+    dims = [dim for dim, extent in enumerate(shape_of(view)) if extent > 1]
+    counts = {dim: addresses.count_adjacent(view, dim) for dim in reversed(dims)}
+    best = max(counts, key=counts.__getitem__, default=None)
+    return best if best is not None and counts[best] > SAMPLES // 2 else None
+
+
 class _Addresses:
     """Computes the addresses of elements of views."""
 

@@ -19,6 +19,7 @@ TEMPLATES: dict[str, str] = {
     "attention": "hidet.lowering.templates.attention:AttentionTemplate",
     "depthwise": "hidet.lowering.templates.depthwise:DepthwiseTemplate",
     "row": "hidet.lowering.templates.row:RowTemplate",
+    "transpose": "hidet.lowering.templates.transpose:TransposeTemplate",
     "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",
 }
 """Name to "module:Class", most specialized first."""

@@ -36,7 +36,10 @@ def test_no_template_accepts(lower):
     """Results of several sizes that are no rows belong into several kernels."""
     with pytest.raises(ScheduleError, match="no template accepts the fusion") as raised:
         lower(fusion([4, 8]), "schedule")
-    assert raised.value.hint == "there are gemv, matmul, attention, depthwise, row, elementwise"
+    assert (
+        raised.value.hint
+        == "there are gemv, matmul, attention, depthwise, row, transpose, elementwise"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,51 @@
+"""Numbers of the template `transpose`: results that are read along another dimension."""
+
+import pytest
+import torch
+
+from hidet.lowering.templates import transpose
+from hidet.lowering.templates.transpose import TransposeConfig, TransposeTemplate
+
+
+@pytest.fixture
+def tiles(monkeypatch, tmp_path):
+    """Give a function that has small results computed in tiles, on the CPU and in strict mode."""
+
+    def choose(*numbers):
+        monkeypatch.setattr(transpose, "FEWEST", 1)
+        monkeypatch.setattr(TransposeTemplate, "configs", lambda *_: [TransposeConfig(*numbers)])
+        return {"cache_dir": tmp_path / "cache", "dump_dir": tmp_path / "dump", "strict": True}
+
+    return choose
+
+
+@pytest.mark.parametrize(
+    ("shape", "config"),
+    [
+        pytest.param((64, 32), (0, 32, 16, 2, 32), id="whole-tiles"),
+        pytest.param((45, 70), (0, 32, 16, 2, 32), id="rest-of-both"),
+        pytest.param((2, 21, 5, 6), (1, 32, 16, 2, 64), id="behind-batches"),
+        pytest.param((3, 33, 40), (1, 16, 32, 1, 32), id="single-elements"),
+    ],
+)
+def test_shapes(check, tiles, shape, config):
+    """Tiles cover results of any extents, whose last dimensions may be several."""
+    options = tiles(*config)
+    dim, rank = config[0], len(shape)
+    order = [*range(dim), *range(dim + 1, rank), dim]  # in memory
+    back = [order.index(axis) for axis in range(rank)]
+    x = torch.randn([shape[axis] for axis in order]).half()
+    sizes, stored = ("x".join(map(str, each)) for each in (shape, x.shape))
+    check(
+        f"""
+        %t = graph.permute %x {{dims = array<i64: {", ".join(map(str, back))}>}}
+          : (tensor<{stored}xf16>) -> tensor<{sizes}xf16>
+        %y = graph.neg %t : tensor<{sizes}xf16>
+        """,
+        {"x": x},
+        {"y": -x.double().permute(back)},
+        dtype=torch.float16,
+        options=options,
+    )
+    (source,) = options["dump_dir"].rglob("*.cu")
+    assert "__shared__" in source.read_text()
