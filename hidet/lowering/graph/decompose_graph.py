@@ -163,7 +163,7 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     if prod(kernel) > 1:
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
-        if missing or (is_argument(op.x) and groups == 1):
+        if missing or (is_argument(op.x) and depth > 1):
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
     if groups > 1 and depth == 1:

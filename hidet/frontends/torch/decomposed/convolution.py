@@ -1,6 +1,8 @@
 """Transposed and 3D convolutions, and gradients of convolutions, by other convolutions."""
 
 from collections.abc import Callable, Sequence
+from math import prod
+from operator import mul
 from typing import Any, NamedTuple
 
 import torch
@@ -85,6 +87,8 @@ def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Step
     """
     filters, depth, *kernel = weight.shape
     stride, padding, dilation, groups = steps
+    if max(stride) > 1 and max(dilation) == 1 and filters > groups:
+        return _in_phases(grad, weight, sizes, steps)
     grad = spread(grad, stride)
     pads = pads_of_gradient(grad.shape[2:], sizes, kernel, padding, dilation)
     grad = torch.constant_pad_nd(grad, pads)
@@ -93,6 +97,42 @@ def _of_gradient(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Step
     mirrored = mirrored.flip(list(range(2, weight.dim())))
     ones, zeros = [1] * len(kernel), [0] * len(kernel)
     return _convolved(grad, mirrored, Steps(ones, zeros, dilation, groups))
+
+
+def _in_phases(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Steps) -> Tensor:
+    """Return the gradient of the image for strides without multiplying inserted zeros.
+
+    Elements of the result at the same distance from a multiple of the stride are a convolution by
+    each stride-th tap of the filters; these are more channels of one convolution, and interleaved
+    (sub-pixel convolution, Shi et al., 2016).
+    """
+    filters, depth, *kernel = weight.shape
+    stride, padding, _, groups = steps
+    rank = len(kernel)
+    taps = [-(-size // step) for size, step in zip(kernel, stride, strict=True)]
+    lengths = [tap * step for tap, step in zip(taps, stride, strict=True)]
+    weight = _extended(weight, [0] * rank, lengths)
+    parts = [extent for pair in zip(taps, stride, strict=True) for extent in pair]
+    weight = weight.reshape(groups, filters // groups, depth, *parts)
+    of_taps, of_phases = range(3, 3 + 2 * rank, 2), range(4, 4 + 2 * rank, 2)
+    weight = weight.permute(0, *of_phases, 2, 1, *of_taps).flip(list(range(-rank, 0)))
+    weight = weight.reshape(groups * prod(stride) * depth, filters // groups, *taps)
+    ones = [1] * rank
+    result = _convolved(grad, weight, Steps(ones, [tap - 1 for tap in taps], ones, groups))
+    count, _, *extents = result.shape
+    result = result.reshape(count, groups, *stride, depth, *extents)
+    order = [dim for n in range(rank) for dim in (3 + rank + n, 2 + n)]
+    result = result.permute(0, 1, 2 + rank, *order)
+    result = result.reshape(count, groups * depth, *map(mul, extents, stride))
+    return _extended(result, padding, sizes)
+
+
+def _extended(x: Tensor, starts: Sequence[int], sizes: Sequence[int]) -> Tensor:
+    """Return the last dimensions of x from `starts` on, with zeros behind up to the sizes."""
+    pads: list[int] = []
+    for start, size, have in zip(starts, sizes, x.shape[-len(sizes) :], strict=True):
+        pads = [-start, start + size - have, *pads]
+    return torch.constant_pad_nd(x, pads)
 
 
 def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) -> Tensor:
@@ -147,19 +187,18 @@ def pads_of_gradient(
 
 
 def _over_volumes(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
-    """Return a 3D convolution: the sum of 2D ones of slices along the first dimension."""
+    """Return a 3D convolution: a 2D one of images with the slices under a filter as channels."""
     (stride, padding, dilation), groups = steps[:3], steps.groups
     x = torch.constant_pad_nd(x, [0, 0, 0, 0, padding[0], padding[0]])
-    of_images = Steps(stride[1:], padding[1:], dilation[1:], groups)
-    kernel = weight.shape[2]
-    depth = (x.shape[2] - dilation[0] * (kernel - 1) - 1) // stride[0] + 1
-    result: Any = 0
-    for k in range(kernel):
-        start = k * dilation[0]
-        part = x[:, :, start : start + (depth - 1) * stride[0] + 1 : stride[0]]
-        images = part.transpose(1, 2).flatten(0, 1)
-        result = result + _convolved(images, weight[:, :, k], of_images)
-    return result.unflatten(0, (x.shape[0], depth)).transpose(1, 2)
+    filters, depth, kernel, *_ = weight.shape
+    slices = x.unfold(2, dilation[0] * (kernel - 1) + 1, stride[0])[..., :: dilation[0]]
+    count, _, positions, *extents, _ = slices.shape
+    slices = slices.reshape(count, groups, depth, positions, *extents, kernel)
+    images = slices.permute(0, 3, 1, 6, 2, 4, 5)
+    images = images.reshape(count * positions, groups * kernel * depth, *extents)
+    weight = weight.transpose(1, 2).reshape(filters, kernel * depth, *weight.shape[3:])
+    result = _convolved(images, weight, Steps(stride[1:], padding[1:], dilation[1:], groups))
+    return result.reshape(count, positions, *result.shape[1:]).transpose(1, 2)
 
 
 CONVOLUTION: dict[Any, Callable[..., Any]] = {
