@@ -52,6 +52,8 @@ ADDED: dict[Any, str] = {
     aten.leaky_relu: "arithmetic on elements",
     aten.linalg_vector_norm: "a reduction with arithmetic before and after it",
     aten.upsample_bilinear2d: "look-ups at four positions, and arithmetic",
+    aten.upsample_nearest2d: "look-ups",
+    aten.upsample_trilinear3d: "look-ups at eight positions, and arithmetic",
 }
 """Operators outside of torch's table for core operators that are taken apart too, and what into."""
 

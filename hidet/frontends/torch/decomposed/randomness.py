@@ -220,6 +220,24 @@ def integers_from_0(x: Tensor, high: int, *, generator: object = None) -> Tensor
     return integers(x, 0, high, generator=generator)
 
 
+def rrelu(
+    x: Tensor,
+    noise: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: object = None,
+) -> tuple[Tensor, Tensor]:
+    """A leaky ReLU, and its slopes, which training draws."""
+    if not training:
+        return aten.leaky_relu(x, (lower + upper) / 2), noise.clone()
+    slopes = uniform(x, lower, upper, generator=generator)
+    if slopes is NotImplemented:
+        return NotImplemented
+    slopes = torch.where(x <= 0, slopes, 1)
+    return x * slopes, slopes
+
+
 RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.native_dropout.default: dropout,
     aten.bernoulli.default: bernoulli,
@@ -233,6 +251,7 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.randn_like.default: _like(randn),
     aten.randint_like.default: _like(randint_from_0),
     aten.randint_like.low_dtype: _like(randint),
+    aten.rrelu_with_noise_functional.default: rrelu,
     aten.uniform.default: uniform,
     aten.normal_functional.default: _of(randn, _normal, 0.0, 1.0),
     aten.normal.Tensor_float: normal,
