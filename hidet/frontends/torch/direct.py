@@ -5,7 +5,8 @@
 
 A call checks the number of arguments, and the type, shape and device of each tensor. It looks
 weights up in their modules: training, loading a state dict and replacing a parameter take effect.
-Everything else is constant from the trace: `model.training`, numbers in attributes, torch's flags.
+Everything else is constant from the trace: `model.training`, numbers in attributes, also as tensors
+that are neither parameters nor buffers, torch's flags.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 from hidet.errors import HidetError
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import compiling
+from hidet.frontends.torch.constants import hold
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_whole
 from hidet.frontends.torch.program import CompiledProgram
@@ -208,30 +210,43 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
             f"the model mutates {', '.join(changed.values())}",
             hint="call model.eval(), so that norms keep their statistics, or return new tensors",
         )
-    held = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-    lifted = signature.inputs_to_lifted_tensor_constants
-    weights: list[tuple[dict[str, Any], str]] = []
-    for node in exported.graph.find_nodes(op="placeholder"):
-        if node.name in held or node.name in lifted:
-            if not node.users:  # such as the number of batches that a norm has seen
-                exported.graph.erase_node(node)
-            elif node.name in held:
-                weights.append(_table_of(module, held[node.name]))
-            else:
-                weights.append((exported.constants, lifted[node.name]))
     hint = "torch.compile(model, backend='hidet') runs such operators in eager torch"
     # torch's assertions about tensors follow from the specs of the arguments, which a call checks.
     asserted = torch.ops.aten._assert_tensor_metadata.default
     for node in exported.graph.find_nodes(op="call_function", target=asserted):
         exported.graph.erase_node(node)
+    weights = _weights_of(exported, module)
     merge_draws(exported.graph)
-    lifted, draws = lift_draws(exported.graph_module)
-    imported = import_whole(lifted, range(len(weights)), hint)
+    graph_module, draws = lift_draws(exported.graph_module)
+    imported = import_whole(graph_module, range(len(weights)), hint)
     flat, tree = tree_flatten(example_inputs)
     spec = exported.call_spec.out_spec
     assert spec is not None, "torch.export records the structure of results"
     program = CompiledProgram(imported, settings, weights=weights)
     return DirectCall(program, flat, tree, spec, draws)
+
+
+def _weights_of(
+    exported: torch.export.ExportedProgram, module: torch.nn.Module
+) -> list[tuple[dict[str, Any], str]]:
+    """Return the tables of the weights that a graph takes, and let it hold the other constants."""
+    signature, graph = exported.graph_signature, exported.graph
+    names = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+    tensors: dict[str, Any] = exported.constants
+    constants = {
+        node: tensors[name] for node, name in signature.inputs_to_lifted_tensor_constants.items()
+    }
+    weights: list[tuple[dict[str, Any], str]] = []
+    for node in graph.find_nodes(op="placeholder"):
+        if node.name in names and node.users:
+            weights.append(_table_of(module, names[node.name]))
+        elif node.name in names or node.name in constants:
+            if node.users:
+                with graph.inserting_before(node):
+                    constant = hold(exported.graph_module, constants[node.name])
+                node.replace_all_uses_with(constant, propagate_meta=True)
+            graph.erase_node(node)  # an unused one: the number of batches that a norm has seen
+    return weights
 
 
 def _table_of(module: torch.nn.Module, name: str) -> tuple[dict[str, Any], str]:

@@ -23,6 +23,7 @@ from hidet.errors import (
     UnsupportedDtypeError,
     UnsupportedOperatorError,
 )
+from hidet.frontends.torch.constants import fold_constants, held_by
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
@@ -64,6 +65,7 @@ def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> Import
     The arguments `static` are parameters or buffers that it does not mutate; they become constants.
     """
     simplify_masks(module)
+    fold_constants(module)
     importer = Importer(module, static)
     for node in module.graph.nodes:
         importer.visit(node)
@@ -243,9 +245,7 @@ class Importer:
 
     def _hold(self, node: fx.Node) -> None:
         """Record a tensor that is an attribute of the graph."""
-        value: Any = self.holder
-        for name in str(node.target).split("."):
-            value = getattr(value, name)
+        value = held_by(self.holder, node)
         if isinstance(value, torch.Tensor):
             self._keep(node, value)
 

@@ -136,7 +136,7 @@ def test_constant_masks(mask, form):
 @torch.no_grad()
 def test_large_masks(monkeypatch):
     """What would take too much memory is not computed at compile time."""
-    monkeypatch.setattr("hidet.frontends.torch.masks.MAX_BYTES", 100)
+    monkeypatch.setattr("hidet.frontends.torch.constants.MAX_BYTES", 100)
     compiled = hidet.compile(Masked(visible), QUERY, KEY, VALUE)
     assert "causal = true" not in compiled.program.runnable.text
 

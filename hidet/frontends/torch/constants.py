@@ -1,0 +1,129 @@
+"""Constants of FX graphs: tensors that a graph holds, and what is computed from them alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.fx.node import map_arg
+
+from hidet.frontends.torch.operators import OPERATORS
+from hidet.frontends.torch.operators.emitter import draws_numbers, first_tensor
+
+MAX_BYTES = 1 << 30
+"""The limit of memory for computing a constant at compile time."""
+
+
+def hold(module: fx.GraphModule, tensor: torch.Tensor) -> fx.Node:
+    """Return a new node, at the insertion point, of a tensor that the graph holds from now on."""
+    number = 0
+    while hasattr(module, name := f"constant{number}"):
+        number += 1
+    module.register_buffer(name, tensor)
+    return module.graph.get_attr(name)
+
+
+def fold_constants(module: fx.GraphModule) -> None:
+    """Replace constants by their values where an operator on another device reads them.
+
+    Models compute numbers, positions and masks on the CPU, and torch lets tensors on a GPU meet
+    them there; a program has one device.
+    """
+    folded: dict[tuple[fx.Node, torch.device], fx.Node] = {}
+    for node in list(module.graph.nodes):
+        if node.target not in OPERATORS:
+            continue
+        device = first_tensor(node).device
+        for operand in node.all_input_nodes:
+            if not _is_elsewhere(module, operand, device):
+                continue
+            if (operand, device) not in folded:
+                value = value_of(module, operand)
+                if value is None:
+                    continue
+                with module.graph.inserting_before(node):
+                    # A number is on any device.
+                    new = hold(module, value.to(device) if value.dim() else value)
+                folded[operand, device] = new
+            node.replace_input_with(operand, folded[operand, device])
+    erase_unused(operand for operand, _ in folded)
+
+
+def _is_elsewhere(module: fx.GraphModule, node: fx.Node, device: torch.device) -> bool:
+    """Return whether a node is a tensor on another device, and not yet a number."""
+    is_held = node.op == "get_attr"
+    tensor: Any = held_by(module, node) if is_held else node.meta.get("val")
+    if not isinstance(tensor, torch.Tensor) or tensor.device == device:
+        return False
+    return not is_held or tensor.dim() > 0
+
+
+def value_of(module: fx.GraphModule, node: fx.Node) -> torch.Tensor | None:
+    """Return the value of a constant, on the CPU; None if a node is no constant, or too large."""
+    nodes = list(reversed(list(_computing(node))))
+    if not all(map(_is_constant, nodes)) or sum(map(_bytes, nodes)) > MAX_BYTES:
+        return None
+    with torch.no_grad(), unset_fake_temporarily():
+        values: dict[fx.Node, Any] = {}
+        for each in nodes:
+            values[each] = _evaluate(module, each, values)
+            if isinstance(values[each], FakeTensor):
+                return None
+    return values[node]
+
+
+def erase_unused(constants: Iterator[fx.Node]) -> None:
+    """Erase constants that nothing uses, and what only they were computed from."""
+    for constant in constants:
+        for each in list(_computing(constant)):
+            if not each.users:
+                each.graph.erase_node(each)
+
+
+def _computing(node: fx.Node) -> Iterator[fx.Node]:
+    """Yield a node and those that it is computed from; users come before their operands."""
+    found = {node}
+    for each in reversed(node.graph.nodes):
+        if each in found:
+            found.update(each.all_input_nodes)
+            yield each
+
+
+def _is_constant(node: fx.Node) -> bool:
+    """Return whether a node with constant operands is a constant tensor, which ATen computes."""
+    if node.op == "get_attr":
+        return True
+    target: Any = node.target
+    if getattr(target, "namespace", "") != "aten" or target._schema.is_mutable:
+        return False
+    return isinstance(node.meta.get("val"), torch.Tensor) and not draws_numbers(node)
+
+
+def _bytes(node: fx.Node) -> int:
+    """Return the size of the value of a node."""
+    value = node.meta.get("val")
+    return value.numel() * value.element_size() if isinstance(value, torch.Tensor) else 0
+
+
+def held_by(module: fx.GraphModule, node: fx.Node) -> Any:
+    """Return the attribute of a graph that a node names."""
+    value: Any = module
+    for name in str(node.target).split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _evaluate(module: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
+    """Return the value of a node, on the CPU."""
+    if node.op == "get_attr":
+        value = held_by(module, node)
+        return value if isinstance(value, FakeTensor) else value.cpu()
+    args: Any = map_arg(node.args, values.__getitem__)  # pyright: ignore[reportArgumentType]
+    kwargs: Any = map_arg(node.kwargs, values.__getitem__)  # pyright: ignore[reportArgumentType]
+    device = {"device": torch.device("cpu")} if "device" in kwargs else {}
+    target: Any = node.target
+    return target(*args, **{**kwargs, **device})
+
+
+__all__ = ["erase_unused", "fold_constants", "held_by", "hold", "value_of"]
