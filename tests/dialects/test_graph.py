@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import test
-from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f16, f32, i1, i32, i64
+from xdsl.dialects.builtin import Builtin, ModuleOp, TensorType, f16, f32, i1, i16, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -43,6 +43,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.CheckedDivisorOp(value([2], i64), "aten.remainder"), (2,)),
     (lambda: graph.CheckedPositionsOp(value([2], i64), 8, "aten.gather", from_end=True), (2,)),
     (lambda: graph.CastOp(value([2]), i64), (2,)),
+    (lambda: graph.BitcastOp(value([2], f16), i16), (2,)),
     (lambda: graph.WhereOp(value([3, 1], i1), value([1, 4]), value([])), (3, 4)),
     (lambda: graph.ReshapeOp(value([6, 4]), [2, 12]), (2, 12)),
     (lambda: graph.ReshapeOp(value([1]), []), ()),

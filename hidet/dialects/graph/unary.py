@@ -13,6 +13,7 @@ from xdsl.irdl import irdl_op_definition, prop_def
 
 from hidet.dialects.graph.base import BITS, FLOATS, NUMBERS, OneOperandOp, SameTypeOp, Tensor, Value
 from hidet.dialects.graph.elementwise_trait import define, library
+from hidet.dialects.shaped import bytes_of
 
 
 class UnaryOp(SameTypeOp, ABC):
@@ -49,8 +50,18 @@ class BitwiseNotOp(SameTypeOp):
     ELEMENTS: ClassVar = BITS
 
 
+class RetypingOp(OneOperandOp, ABC):
+    """Each element in another type."""
+
+    def __init__(self, x: Value, element: Attribute) -> None:
+        super().__init__(x, result=TensorType(element, []))
+
+    def _infer_type(self) -> Tensor:
+        return TensorType(self.result_type.element_type, self.x_type.shape)
+
+
 @irdl_op_definition
-class CastOp(OneOperandOp):
+class CastOp(RetypingOp):
     """A conversion to another type; fractions are truncated, conversion to `i1` compares with 0.
 
     A floating-point number outside the range of an integer type converts to an unspecified integer.
@@ -58,11 +69,19 @@ class CastOp(OneOperandOp):
 
     name = "graph.cast"
 
-    def __init__(self, x: Value, element: Attribute) -> None:
-        super().__init__(x, result=TensorType(element, []))
+
+@irdl_op_definition
+class BitcastOp(RetypingOp):
+    """The bits of each element as another type of numbers of the same width."""
+
+    name = "graph.bitcast"
 
     def _infer_type(self) -> Tensor:
-        return TensorType(self.result_type.element_type, self.x_type.shape)
+        NUMBERS.check(self.name, self.x_type, self.result_type)
+        source, target = self.x_type.element_type, self.result_type.element_type
+        if bytes_of(source) != bytes_of(target):
+            raise self.invalid(f"{source} and {target} differ in width")
+        return super()._infer_type()
 
 
 AbsOp = define(UnaryOp, "abs", "The absolute value.", math.AbsFOp, math.AbsIOp)

@@ -14,7 +14,7 @@ from hidet.frontends.torch.operators.emitter import Overload
 
 LEFT: dict[str, str] = {
     "data types": "complex and quantized numbers, sparse layouts; `uint8` with scalars out of its "
-    "range, as a mask, and in `view` as another type",
+    "range, as a mask, and in `view` as another type; `view` as a type of another width",
     "sizes that depend on data": "`nonzero`, `unique`, `masked_select`, `repeat_interleave` by a "
     "tensor, `index_put` by a mask with several values",
     "linear algebra": "matrices of more than 64 rows or columns, more than 32 for `linalg_pinv`, "

@@ -40,6 +40,7 @@ func.func @unary(%x : tensor<2x3xf32>, %n : tensor<4xi64>) {
   %33 = graph.tan %x : tensor<2x3xf32>
   %34 = graph.tanh %x : tensor<2x3xf32>
   %35 = graph.trunc %x : tensor<2x3xf32>
+  %36 = graph.bitcast %x : (tensor<2x3xf32>) -> tensor<2x3xi32>
   func.return
 }
 
@@ -80,3 +81,4 @@ func.func @unary(%x : tensor<2x3xf32>, %n : tensor<4xi64>) {
 // CHECK-NEXT:    %33 = graph.tan %x : tensor<2x3xf32>
 // CHECK-NEXT:    %34 = graph.tanh %x : tensor<2x3xf32>
 // CHECK-NEXT:    %35 = graph.trunc %x : tensor<2x3xf32>
+// CHECK-NEXT:    %36 = graph.bitcast %x : (tensor<2x3xf32>) -> tensor<2x3xi32>

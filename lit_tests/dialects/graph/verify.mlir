@@ -50,6 +50,14 @@ func.func @floats(%x : tensor<2xi64>) {
 
 // -----
 
+// CHECK: graph.bitcast: f32 and i16 differ in width
+func.func @width(%x : tensor<2xf32>) {
+  %0 = graph.bitcast %x : (tensor<2xf32>) -> tensor<2xi16>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.div: needs floating-point elements, got tensor<2xi64>
 func.func @float_division(%x : tensor<2xi64>) {
   %0 = graph.div %x, %x : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>

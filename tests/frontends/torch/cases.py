@@ -254,6 +254,7 @@ CASES = [
     case(aten.clamp.Tensor, floats(9), None, floats(1)),
     # ---- shapes
     case(aten.view.default, floats(3, 4), [2, -1]),
+    case(aten.view.dtype, floats(3, 4), torch.int64),
     case(aten._unsafe_view.default, floats(3, 4), [4, 3]),
     case(aten.squeeze.dims, floats(1, 3, 1), [0, 1]),
     case(aten.unsqueeze.default, floats(3), -1),

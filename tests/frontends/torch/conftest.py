@@ -152,6 +152,7 @@ SPECIAL = {
     graph.SiluOp: lambda op, x: F.silu(x),
     graph.GeluOp: lambda op, x: F.gelu(x, approximate=op.approximate.data),
     graph.CastOp: lambda op, x: x.to(dtype_of(op.result.type)),
+    graph.BitcastOp: lambda op, x: x.view(dtype_of(op.result.type)),
     graph.ReshapeOp: lambda op, x: x.reshape(op.result.type.get_shape()),
     graph.PermuteOp: lambda op, x: x.permute(op.dims.get_values()),
     graph.ExpandOp: lambda op, x: x.expand(op.result.type.get_shape()),

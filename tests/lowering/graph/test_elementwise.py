@@ -80,6 +80,17 @@ def test_cast(run_graph, source, target):
     assert torch.equal(actual, x.to(target))
 
 
+@pytest.mark.parametrize("floating", [torch.float16, torch.float32, torch.float64], ids=str)
+def test_bitcast(run_graph, floating):
+    def bits(x, dtype):
+        return run_graph(lambda program, value: graph.BitcastOp(value, ELEMENTS[dtype]), x)
+
+    integer = getattr(torch, f"int{8 * floating.itemsize}")
+    x = SPECIAL.to(floating)
+    assert torch.equal(bits(x, integer), x.view(integer))
+    assert torch.equal(bits(x.view(integer), floating).view(integer), x.view(integer))
+
+
 def test_cast_of_nan_to_boolean_is_true(check_op):
     check_op(partial(graph.CastOp, element=ELEMENTS[torch.bool]), lambda x: x.bool(), SPECIAL)
 

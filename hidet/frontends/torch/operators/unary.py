@@ -93,6 +93,11 @@ def cast(g: Emitter, x: SSAValue, dtype: torch.dtype | None = None) -> SSAValue:
     return g.cast(x, g.element)
 
 
+def view_as(g: Emitter, x: SSAValue, dtype: torch.dtype) -> SSAValue:
+    """The bits of the elements in the type of the result, which has the same width."""
+    return g.emit(graph.BitcastOp(x, g.element))
+
+
 def identity(g: Emitter, x: SSAValue) -> SSAValue:
     """The tensor itself: programs are functional, so copies are redundant."""
     return x
@@ -122,6 +127,7 @@ UNARY: Table = {
     aten.clamp.default: clamp,
     aten._to_copy.default: cast,
     torch.ops.prims.convert_element_type.default: cast,
+    aten.view.dtype: view_as,
     aten.alias.default: identity,
     aten.clone.default: identity,
     aten.detach.default: identity,

@@ -162,6 +162,12 @@ def cast(b: GridBuilder, op: graph.CastOp, x: SSAValue) -> SSAValue:
     return convert(b, x, computation_type(op.result_type.element_type))
 
 
+def bitcast(b: GridBuilder, op: graph.BitcastOp, x: SSAValue) -> SSAValue:
+    """The bits of X, which is narrowed to its own type again."""
+    narrow = b.narrow(x, op.x_type.element_type)
+    return b.insert(arith.BitcastOp(narrow, op.result_type.element_type)).result
+
+
 # ----------------------------------------------------------------------------- several operands
 
 
@@ -214,6 +220,7 @@ SCALAR_RULES: dict[type[Operation], ScalarRule] = {
         if op.has_trait(Elementwise)
     },
     # Operators of several scalar ops.
+    graph.BitcastOp: bitcast,
     graph.BitwiseNotOp: bitwise_not,
     graph.CastOp: cast,
     graph.GeluOp: gelu,
