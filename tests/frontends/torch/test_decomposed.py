@@ -135,48 +135,81 @@ ROWS = {
     "integers": torch.randint(0, 5, (4, 9)),
     "truths": torch.randint(0, 2, (4, 9)).bool(),
     "scalar": floats(),
+    "empty": floats(0, 3),
+    "empty rows": floats(3, 0).t(),
 }
+TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.int64, torch.bool)
 
 
-@pytest.mark.parametrize("rows", ROWS)
+def mixed(dtype, *shape):
+    """Return a few different elements; among floats, of both signs: NaN, infinities and zeros."""
+    x = torch.randint(-3, 4, shape).to(dtype)
+    if not dtype.is_floating_point:
+        return x
+    specials = torch.tensor([torch.nan, torch.inf, 0.0, 0.1]).to(dtype)
+    specials = torch.cat([specials, -specials])
+    return torch.where(torch.rand(shape) < 0.1, specials[torch.randint(0, 8, shape)], x)
+
+
 @pytest.mark.parametrize("descending", [False, True])
-def test_sort(rows, descending):
+def test_sort(descending):
     """Equal elements stay in their order, and NaN is the largest number."""
-    check(aten.sort.stable, ROWS[rows], stable=True, dim=0, descending=descending)
+    tensors = [mixed(dtype, 2, size, 2) for dtype in TYPES for size in (1, 31, 33, 1025)]
+    for x in (*tensors, mixed(torch.float16, 2, 5000, 1)):
+        check(aten.sort.stable, x, stable=True, dim=1, descending=descending)
+    for x in ROWS.values():
+        check(aten.sort.stable, x, stable=True, dim=0, descending=descending)
 
 
 def test_chosen():
     x = floats(3, 5, 7)
     for largest in (True, False):
         check(aten.topk.default, x, 3, 1, largest, True)
+    check(aten.topk.default, ROWS["empty rows"], 0, 0)
     check(aten.kthvalue.default, x, 2, 1, True)
     for median in (aten.median, aten.nanmedian):
         for each in (x, WITH_SPECIALS):
             check(median.default, each)
             check(median.dim, each, 0)
+        assert DECOMPOSED[median.default](floats(0)) is NotImplemented
 
 
-@pytest.mark.parametrize("rows", ["floats", "specials", "integers", "scalar"])
-def test_scans(rows):
-    for name in ("cummax", "cummin", "cumprod", "cumsum"):
-        check(getattr(aten, name).default, ROWS[rows], 0)
+@pytest.mark.parametrize("name", ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"])
+def test_scans(name):
+    scan = getattr(aten, name).default
+    for rows in ROWS.values():
+        if name != "logcumsumexp" or rows.is_floating_point():
+            check(scan, rows, 0)
+    for dtype, size in itertools.product(TYPES, (1, 31, 32, 33, 1024, 1025, 5000)):
+        if name in ("cummax", "cummin"):
+            check(scan, mixed(dtype, 2, size, 2), 1)
+        elif name != "logcumsumexp" or dtype.is_floating_point:
+            steps = 1 + floats(2, size, 2) / 64 if name == "cumprod" else floats(2, size, 2)
+            check(scan, steps.to(dtype), 1)
 
 
-def test_cumsum():
-    tensors = floats(2, 3, 4), floats(2, 3) > 0, floats(2, 0), torch.tensor([[1.0, torch.inf, 2.0]])
-    for x in tensors:
-        check(aten.cumsum.default, x, 1)
+def test_types_of_sums():
+    """Sums and products in a given type; those of half precision are not rounded before the end."""
+    for x in (floats(2, 3) > 0, torch.tensor([[1.0, torch.inf, 2.0]])):
         check(aten.cumsum.default, x, 0, dtype=torch.float32)
-    assert DECOMPOSED[aten.cumsum.default](torch.ones(20, 4097), 1) is NotImplemented
+        check(aten.cumprod.default, x, 1, dtype=torch.float64)
+    large = torch.randint(1 << 61, (3, 40))
+    check(aten.cumsum.default, large, 1)
+    check(aten.cumsum.default, large, 1, dtype=torch.int32)
+    halves = torch.full((4096,), 2.0**-8, dtype=torch.float16)
+    expected = (torch.arange(1, 4097) / 256).half()
+    check(aten.cumsum.default, halves, 0, expected=expected)
 
 
-def test_logcumsumexp():
-    check(aten.logcumsumexp.default, torch.cat([floats(3, 4) * 300, ROWS["floats"][0, :3]], 1), 1)
+def test_logcumsumexp_of_large_numbers():
+    check(aten.logcumsumexp.default, torch.cat([floats(3, 40) * 300, floats(3, 4)], 1), 1)
+    check(aten.logcumsumexp.default, mixed(torch.float32, 9, 40), 0)
 
 
 def test_long_rows_stay_whole():
     """The work grows with the square of the length."""
     assert DECOMPOSED[aten.sort.default](torch.zeros(20, 2000)) is NotImplemented
+    assert DECOMPOSED[aten.topk.default](torch.zeros(20000), 3) is NotImplemented
     check(aten.sort.stable, floats(2000), stable=True)
 
 
@@ -229,8 +262,8 @@ def test_slice_scatter():
 
 
 def test_masked_scatter():
-    x = floats(3, 5, 7)
-    check(aten.masked_scatter.default, x, x > 0, floats(200))
+    for x in (floats(3, 5, 7), floats(90, 60)):
+        check(aten.masked_scatter.default, x, x > 0, floats(x.numel()))
 
 
 # ---------------------------------------------------------------------------- boxes, and the rest
@@ -425,6 +458,7 @@ def test_histograms_of_points(density):
 def test_nonzero_static():
     for size in (0, 3, 100):
         check(aten.nonzero_static.default, ROWS["truths"], size=size, fill_value=-7)
+    check(aten.nonzero_static.default, torch.rand(90, 60) < 0.1, size=700)
 
 
 @pytest.mark.parametrize("reduce", ["sum", "mean", "max", "min", "prod"])

@@ -134,6 +134,18 @@ def test_integers_wrap(dtype):
         assert torch.equal(found, expected)
 
 
+def test_orders_and_scans():
+    """Ties, NaN and zeros of both signs; scans of two levels."""
+    x = torch.randint(-9, 9, (3, 40)).half()
+    x[0, :4] = torch.tensor([torch.nan, -0.0, -torch.inf, -torch.nan])
+
+    def function(x):
+        return *x.sort(stable=True, dim=1, descending=True), x[1:].cumsum(1), *x.cummax(1)
+
+    for found, expected in zip(compiled(function)(x), function(x), strict=True):
+        torch.testing.assert_close(found, expected, equal_nan=True)
+
+
 def test_empty_result():
     """What has no element is not copied."""
     assert compiled(lambda: torch.eye(0))().shape == (0, 0)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.fx import Node
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
-from hidet.frontends.torch.decomposed.sorting import LONGEST_SUM, back, rows_of
+from hidet.frontends.torch.decomposed.sorting import back, rows_of
 from hidet.frontends.torch.decomposed.writes import checked
 
 aten = torch.ops.aten
@@ -109,7 +109,7 @@ def histogram_of_counts(
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element of each row, the smallest of several, and its last index."""
     rows = rows_of(x, dim)
-    if rows is None:
+    if rows is None or x.numel() == 0:
         return NotImplemented
     same = rows[..., :, None] == rows[..., None, :]
     counts = same.sum(-1)
@@ -126,11 +126,10 @@ def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Any:
     """The indices of the first nonzero elements, padded with a value."""
     if x.dim() == 0 or size == 0:
         return torch.zeros((size, x.dim()), dtype=torch.int64, device=x.device)
-    if not 0 < x.numel() <= LONGEST_SUM:
+    if x.numel() == 0:
         return NotImplemented
     before = (x.reshape(-1) != 0).cumsum(0)
-    wanted = torch.arange(1, size + 1, device=x.device)
-    place = (before[None, :] < wanted[:, None]).sum(-1)
+    place = torch.searchsorted(before, torch.arange(1, size + 1, device=x.device))
     inside = place < x.numel()
     columns: list[Tensor] = []
     for extent in reversed(x.shape):

@@ -1,10 +1,11 @@
-"""Sorting and scans by counting: each element is compared with all others of its row.
+"""Sorting by counting, and scans in blocks.
 
-This takes one kernel, or a few, without intermediates, but quadratic work; rows longer than
-`LONGEST` run in eager torch, unless there are few.
+The rank of an element is the number of those that are smaller: one kernel without intermediates,
+but quadratic work. Rows longer than `LONGEST` are sorted in eager torch, unless there are few.
 """
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import torch
@@ -13,18 +14,18 @@ from torch import Tensor
 aten = torch.ops.aten
 
 LONGEST = 1024
-"""The maximal length of rows that are sorted, or scanned."""
-LONGEST_SUM = 4096
-"""The maximal length of rows that are added up."""
-LARGEST = 1 << 26
-"""The maximal number of comparisons for longer rows."""
+"""The maximal length of rows that are sorted."""
+LARGEST = {"cpu": 1 << 26, "cuda": 1 << 31}
+"""The maximal number of comparisons for longer rows, by device."""
+BLOCK = 16
+"""The length of the blocks of a scan: short enough for one thread to reduce each prefix."""
 
 
-def rows_of(x: Tensor, dim: int, longest: int = LONGEST) -> Tensor | None:
-    """Move a dimension of a tensor to the end; return None if it is too long."""
+def rows_of(x: Tensor, dim: int) -> Tensor | None:
+    """Move a dimension of a tensor to the end; return None if comparing all pairs is too much."""
     rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
-    length = rows.shape[-1]
-    if length == 0 or (length > longest and rows.numel() * length > LARGEST) or x.is_complex():
+    length, largest = rows.shape[-1], LARGEST.get(x.device.type, 0)
+    if (length > LONGEST and rows.numel() * length > largest) or x.is_complex():
         return None
     return rows.to(torch.int8) if rows.dtype is torch.bool else rows
 
@@ -34,30 +35,55 @@ def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
     return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
 
 
-def _order(rows: Tensor, descending: bool) -> Tensor:
-    """Return the ranks of the elements of rows; NaN is the largest number.
-
-    The rank of an element is the number of those before it in a stable sort.
-    """
-    count = rows.shape[-1]
-    mine, other = rows[..., :, None], rows[..., None, :]
-    less, more = mine < other, other < mine
+def _keys(rows: Tensor, descending: bool) -> Tensor:
+    """Return integers in the order of the elements; NaN is the largest number."""
+    keys = rows
     if rows.is_floating_point():
-        mine_is_nan, other_is_nan = mine.isnan(), other.isnan()
-        less, more = less | (other_is_nan & ~mine_is_nan), more | (mine_is_nan & ~other_is_nan)
-    places = torch.arange(count, device=rows.device)
-    earlier = ~less & ~more & (places < places[:, None])
-    ranks = ((less if descending else more) | earlier).sum(-1)
-    found = ranks[..., None, :] == places[:, None]
-    return torch.where(found, places, 0).sum(-1)
+        kind = {2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]
+        largest = torch.iinfo(kind).max
+        bits = torch.where(rows == 0, 0, rows).view(kind)  # of 0 for -0
+        bits = torch.where(bits < 0, bits ^ largest, bits)
+        keys = torch.where(rows.isnan(), largest, bits)
+    return ~keys if descending else keys
 
 
-def _sorted(x: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor] | None:
-    """Return the elements sorted along the last dimension, and their indices."""
+def _ranks(keys: Tensor) -> Tensor:
+    """Return the number of elements before each one in a stable sort of rows.
+
+    A key and its position are one integer, so that there is one comparison for each pair. Wide keys
+    are first replaced by the number of smaller ones.
+    """
+    size = keys.shape[-1]
+    places, bits = torch.arange(size, device=keys.device), (size - 1).bit_length()
+    if keys.dtype is torch.int64:
+        keys = _smaller(keys)
+    kind = torch.int32 if 8 * keys.itemsize + bits <= 32 else torch.int64
+    return _smaller(keys.to(kind) << bits | places.to(kind))
+
+
+def _smaller(keys: Tensor) -> Tensor:
+    """Return how many elements of its row are smaller than each one.
+
+    Long rows are read in parts, which many elements are compared with while they are in a cache.
+    """
+    size = keys.shape[-1]
+    if size <= LONGEST:
+        return (keys[..., None, :] < keys[..., :, None]).sum(-1, dtype=torch.int32)
+    parts = torch.constant_pad_nd(keys, [0, -size % LONGEST], torch.iinfo(keys.dtype).max)
+    parts = parts.reshape(*keys.shape[:-1], -(-size // LONGEST), 1, LONGEST)
+    return (parts < keys[..., None, :, None]).sum(-1, dtype=torch.int32).sum(-2, dtype=torch.int32)
+
+
+def _sorted(
+    x: Tensor, dim: int, descending: bool, count: int | None = None
+) -> tuple[Tensor, Tensor] | None:
+    """Return the first elements of sorted rows, and their indices."""
     rows = rows_of(x, dim)
     if rows is None:
         return None
-    order = _order(rows, descending)
+    ranks = _ranks(_keys(rows, descending)).long()
+    places = torch.arange(rows.shape[-1], device=x.device).expand(rows.shape)
+    order = torch.zeros_like(ranks).scatter(-1, ranks, places)[..., :count]
     return rows.gather(-1, order).to(x.dtype), order
 
 
@@ -69,8 +95,8 @@ def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | N
 
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The largest or smallest elements, sorted, and their indices."""
-    found = _sorted(x, dim, largest)
-    return NotImplemented if found is None else tuple(back(f[..., :k], dim, x) for f in found)
+    found = _sorted(x, dim, largest, k)
+    return NotImplemented if found is None else tuple(back(each, dim, x) for each in found)
 
 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
@@ -79,7 +105,7 @@ def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor
     `place` returns the ranks [..., 1], given the sorted rows.
     """
     found = _sorted(x, dim, False)
-    if found is None:
+    if found is None or x.numel() == 0:
         return NotImplemented
     at = place(found[0])
     results = (back(each.gather(-1, at), dim, x) for each in found)
@@ -162,69 +188,84 @@ def bucketize(
 
 # ----------------------------------------------------------------------------- scans
 
+Reduce = Callable[[Callable[[], Tensor]], Tensor]
+"""A reduction of dimension -2 of the tensor that a function returns.
 
-def _prefixes(rows: Tensor, neutral: float) -> tuple[Tensor, Tensor]:
-    """Return rows [..., n] as [..., n, n], where row i has elements 0 to i, and their mask."""
-    places = torch.arange(rows.shape[-1], device=rows.device)
-    inside = places <= places[:, None]
-    return torch.where(inside, rows[..., None, :], neutral), inside
-
-
-def cumsum(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-    """The cumulative sum."""
-    x = _widened(x, dtype)
-    if x.numel() == 0:
-        return x.clone()
-    rows = rows_of(x, dim, LONGEST_SUM)
-    if rows is None:
-        return NotImplemented
-    return back(_prefixes(rows, 0)[0].sum(-1, dtype=x.dtype), dim, x)
+The function is called for each use: a mask is then computed twice, but never stored.
+"""
+Join = Callable[[Tensor, Tensor], Tensor]
+"""The reduction of two prefixes, given those of both."""
 
 
-def cumprod(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-    """The cumulative product."""
-    x = _widened(x, dtype)
-    rows = rows_of(x, dim)
-    if rows is None:
-        return NotImplemented
-    return back(_prefixes(rows, 1)[0].prod(-1, dtype=x.dtype), dim, x)
+def _scan(x: Tensor, neutral: float, reduce: Reduce, join: Join) -> Tensor:
+    """Return the reductions of all prefixes of the middle dimension.
+
+    Those of a block, from all pairs of its elements, are joined with a scan of the blocks before.
+    """
+    outer, size, inner = x.shape
+    if size < 2:
+        return x
+    length = min(size, BLOCK)
+    padded = torch.constant_pad_nd(x, [0, 0, 0, -size % length], neutral)
+    blocks = padded.reshape(outer, padded.shape[1] // length, length, inner)
+    # A lower triangle made of views, which no kernel stores.
+    ones = torch.ones(length, dtype=torch.bool, device=x.device)
+    inside = torch.constant_pad_nd(ones, [length - 1, 0]).unfold(0, length, 1).flip(1)[..., None]
+    found = reduce(lambda: torch.where(inside, blocks[:, :, None], neutral)).to(x.dtype)
+    if size > length:
+        totals = reduce(lambda: blocks[:, :-1]).to(x.dtype)
+        before = _scan(totals, neutral, reduce, join)
+        found = join(found, torch.constant_pad_nd(before, [0, 0, 1, 0], neutral)[:, :, None])
+    return found.reshape(padded.shape)[:, :size]
 
 
-def _widened(x: Tensor, dtype: torch.dtype | None) -> Tensor:
-    """Return a tensor in a type, or that of its sums and products."""
-    is_integer = not x.is_floating_point() and not x.is_complex()
-    return x.to(dtype or (torch.int64 if is_integer else x.dtype))
+def _around(x: Tensor, dim: int) -> Tensor:
+    """Return a tensor of three dimensions, of which a given one is in the middle."""
+    x = x.reshape(1) if x.dim() == 0 else x
+    dim %= x.dim()
+    return x.reshape(prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
 
 
-def logcumsumexp(x: Tensor, dim: int) -> Any:
-    """The cumulative logsumexp."""
-    rows = rows_of(x, dim)
-    if rows is None:
-        return NotImplemented
-    parts, inside = _prefixes(rows, -torch.inf)
-    largest = parts.amax(-1, True)
+def _scanned(neutral: float, reduce: Reduce, join: Join) -> Callable[..., Any]:
+    """Return the decomposition of a scan, of 16-bit numbers in float32."""
+
+    def scanned(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+        if x.is_complex():
+            return NotImplemented
+        kind = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+        wide = torch.promote_types(kind, torch.float32) if kind.is_floating_point else kind
+        rows = _around(x.to(kind).to(wide), dim)
+        return _scan(rows, neutral, reduce, join).to(kind).reshape(x.shape)
+
+    return scanned
+
+
+def _logsumexp(parts: Callable[[], Tensor]) -> Tensor:
+    largest = parts().amax(-2, True)
     finite = torch.where(largest.isinf(), 0, largest)
-    sums = torch.where(inside, (parts - finite).exp(), 0).sum(-1)
-    return back(sums.log() + finite.squeeze(-1), dim, x)
+    return (parts() - finite).exp().sum(-2).log() + finite.squeeze(-2)
 
 
 def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
     """Return the cumulative extremes, and the index of the last one."""
-    rows = rows_of(x, dim)
-    if rows is None:
+    if x.is_complex():
         return NotImplemented
-    limits = torch.finfo(rows.dtype) if rows.is_floating_point() else torch.iinfo(rows.dtype)
-    neutral = limits.min if largest else limits.max
-    if rows.is_floating_point():
-        neutral = -torch.inf if largest else torch.inf
-    parts, inside = _prefixes(rows, neutral)
-    found = parts.amax(-1) if largest else parts.amin(-1)
-    same = parts == found[..., None]
-    if rows.is_floating_point():
-        same = same | parts.isnan()
-    places = torch.arange(rows.shape[-1], device=x.device)
-    where = torch.where(same & inside, places, 0).amax(-1)
-    return back(found.to(x.dtype), dim, x), back(where, dim, x)
+    rows = _around(x.to(torch.int8) if x.dtype is torch.bool else x, dim)
+    low, high = -torch.inf, torch.inf
+    if not rows.is_floating_point():
+        low, high = torch.iinfo(rows.dtype).min, torch.iinfo(rows.dtype).max
+    if largest:
+        found = _scan(rows, low, _largest, torch.maximum)
+    else:
+        found = _scan(rows, high, lambda parts: parts().amin(-2), torch.minimum)
+    places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
+    last = torch.where((rows == found) | rows.isnan(), places, 0)
+    where = _scan(last, 0, _largest, torch.maximum).long()
+    return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
+
+
+def _largest(parts: Callable[[], Tensor]) -> Tensor:
+    return parts().amax(-2)
 
 
 def cummax(x: Tensor, dim: int) -> Any:
@@ -241,10 +282,10 @@ SORTING: dict[Any, Callable[..., Any]] = {
     aten.bucketize.Tensor: bucketize,
     aten.cummax.default: cummax,
     aten.cummin.default: cummin,
-    aten.cumprod.default: cumprod,
-    aten.cumsum.default: cumsum,
+    aten.cumprod.default: _scanned(1, lambda parts: parts().prod(-2), torch.mul),
+    aten.cumsum.default: _scanned(0, lambda parts: parts().sum(-2), torch.add),
     aten.kthvalue.default: kthvalue,
-    aten.logcumsumexp.default: logcumsumexp,
+    aten.logcumsumexp.default: _scanned(-torch.inf, _logsumexp, torch.logaddexp),
     aten.median.default: _of_all(median),
     aten.median.dim: median,
     aten.nanmedian.default: _of_all(nanmedian),
