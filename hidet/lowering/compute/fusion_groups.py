@@ -200,6 +200,8 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
     } - set(group.ops)
     if users != {op} and not (op in users <= {op, *others} and _read_in_order(users, group)):
         return False
+    if any(isinstance(member, GridOp) and member.is_stored for member in group.ops):
+        return False
     if isinstance(op, GridOp):
         if group.checks_apart and _repeats_checks(op, group):
             return False
@@ -209,9 +211,8 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
         again = all(isinstance(each, GridOp) and is_cheap_again(each) for each in group.ops)
         few = again or _evaluations(op, group) <= group.size * len(sources)
         return few and grows_little(op, [*group.ops, *others])
-    is_stored = any(isinstance(member, GridOp) and member.is_stored for member in group.ops)
     cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
-    return cheap and not is_stored and not _reads_repeatedly(op, group)
+    return cheap and not _reads_repeatedly(op, group)
 
 
 def _read_in_order(users: Collection[Operation | None], group: Group) -> bool:
