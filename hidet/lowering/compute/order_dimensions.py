@@ -1,6 +1,7 @@
 """The pass `order-dimensions`: propagates memory layouts from producers to consumers."""
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -137,10 +138,12 @@ def _is_flattened(grid: GridOp, order: Sequence[int]) -> bool:
 
 
 def _is_of_rows(grid: GridOp) -> bool:
-    """Return whether a grid reduces rows, or its producers do."""
-    sources: list[SSAValue] = [grid.result, *(load.source for load in loads_of(grid))]
-    owners = [source.owner for source in sources]
-    return any(isinstance(owner, GridOp) and rows_of_grid(owner) for owner in owners)
+    """Return whether a grid reduces rows, or reads values of its own rows from grids that do."""
+    if rows_of_grid(grid):
+        return True
+    owners = [load.source.owner for load in loads_of(grid)]
+    rows = [rows_of_grid(owner) for owner in owners if isinstance(owner, GridOp)]
+    return any(each and prod(grid.shape) in (each.count, each.size) for each in rows)
 
 
 FEW = 64

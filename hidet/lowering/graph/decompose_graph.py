@@ -7,13 +7,12 @@ from math import prod, sqrt
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, bf16, f16, f32, i1, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import (
-    Number,
     computation_type,
     element_type,
     is_float,
@@ -22,50 +21,11 @@ from hidet.dialects.graph.base import (
 )
 from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
-from hidet.dialects.graph.normalization import NormOp
 from hidet.dialects.graph.shape import is_argument
+from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
+from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
 from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
-from hidet.rewriting.locations import LocatedBuilder
-
-
-class GraphBuilder(LocatedBuilder):
-    """Builds ops of the graph dialect."""
-
-    def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Insert an op; return its result."""
-        return self.insert(op).result
-
-    def scalar(self, value: Number, element: Attribute) -> SSAValue:
-        """Return a rank-0 tensor."""
-        return self.emit(graph.FillOp(value, TensorType(element, [])))
-
-    def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
-        """Return a tensor cast to another element type."""
-        return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
-
-    def widened(self, x: SSAValue) -> SSAValue:
-        """Return a tensor cast to its computation type."""
-        return self.cast(x, computation_type(element_type(x)))
-
-    def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Return a tensor in another shape."""
-        return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
-
-    def matmul(self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr) -> SSAValue:
-        """Return a matmul in the accumulator type."""
-        element = sum_type(element_type(lhs), precision)
-        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
-
-    def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """Return a tensor with its dimensions in another order."""
-        return self.emit(graph.PermuteOp(x, dims))
-
-    def transposed(self, x: SSAValue) -> SSAValue:
-        """Return the matrices of a tensor transposed."""
-        rank = len(shape_of(x))
-        return self.permute(x, [*range(rank - 2), rank - 1, rank - 2])
-
 
 # ----------------------------------------------------------------------------- matmuls
 
@@ -163,7 +123,7 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     if prod(kernel) > 1:
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
-        if missing or (is_argument(op.x) and depth > 1):
+        if missing or (depth > 1 and has_channels_first(op.x)):
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
     if groups > 1 and depth == 1:
@@ -176,6 +136,21 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
         bias = b.reshape(b.cast(op.bias, element_type(total)), [shape_of(op.bias)[0], 1, 1])
         total = b.emit(graph.AddOp(total, bias))
     return b.cast(total, element)
+
+
+VIEWS = graph.AsStridedOp, graph.PadOp, graph.PermuteOp, graph.ReshapeOp, graph.SliceOp
+
+
+def has_channels_first(x: SSAValue) -> bool:
+    """Return whether images are an argument, or views of one, without contiguous channels."""
+    owner = x.owner
+    if isinstance(owner, graph.PermuteOp) and owner.dims.get_values()[1] == len(shape_of(x)) - 1:
+        return False
+    if isinstance(owner, graph.AsStridedOp) and owner.strides.get_values()[1] == 1:
+        return False
+    while isinstance(owner, VIEWS):
+        owner = owner.x.owner
+    return isinstance(owner, Block)
 
 
 def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> SSAValue:
@@ -309,31 +284,6 @@ def masked_softmax(b: GraphBuilder, scores: SSAValue, mask: SSAValue) -> SSAValu
     return b.emit(graph.WhereOp(hidden, b.scalar(0, element), weights))
 
 
-# ----------------------------------------------------------------------------- softmax and norms
-
-
-def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue:
-    """exp(x - maximum), divided by its sum."""
-    axes, x = [op.axis.value.data], b.widened(op.x)
-    largest = b.emit(graph.MaxOp(x, axes, keepdims=True))
-    powers = b.emit(graph.ExpOp(b.emit(graph.SubOp(x, largest))))
-    total = b.emit(graph.SumOp(powers, axes, keepdims=True))
-    return b.cast(b.emit(graph.DivOp(powers, total)), element_type(op.x))
-
-
-def decompose_norm(b: GraphBuilder, op: NormOp) -> SSAValue:
-    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps)."""
-    rank = len(shape_of(op.x))
-    axes = range(rank - op.normalized_rank.value.data, rank)
-    x = b.widened(op.x)
-    if isinstance(op, graph.LayerNormOp):
-        x = b.emit(graph.SubOp(x, b.emit(graph.MeanOp(x, axes, keepdims=True))))
-    squares = b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
-    shifted = b.emit(graph.AddOp(squares, b.scalar(op.eps.value.data, element_type(x))))
-    x = b.emit(graph.MulOp(x, b.emit(graph.RsqrtOp(shifted))))
-    return b.cast(x, element_type(op.x))
-
-
 # ----------------------------------------------------------------------------- powers
 
 
@@ -403,23 +353,11 @@ def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     return b.reshape(b.cast(x, element), op.result_type.get_shape())
 
 
-def largest_divisor(number: int, most: int) -> int:
-    """Return the largest divisor of a number that is at most `most`."""
-    return next(n for n in range(min(number, most), 0, -1) if number % n == 0)
-
-
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.Conv2dOp: decompose_conv2d,
     **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""
-
-SOFTMAX_AND_NORMS: dict[type[Operation], Rule[GraphBuilder]] = {
-    graph.LayerNormOp: decompose_norm,
-    graph.RmsNormOp: decompose_norm,
-    graph.SoftmaxOp: decompose_softmax,
-}
-"""Decompositions of operators that `DECOMPOSITIONS` builds too."""
 
 DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] = {
     graph.LinearOp: decompose_linear,

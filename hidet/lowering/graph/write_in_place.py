@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
 from hidet.dialects.host_functions import updates_of
-from hidet.lowering.graph.decompose_graph import GraphBuilder
+from hidet.lowering.graph.graph_builder import GraphBuilder
 
 
 @dataclass(frozen=True)

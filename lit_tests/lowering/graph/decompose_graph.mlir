@@ -256,6 +256,32 @@ func.func @layer_norm(%x : tensor<4x64xf32>) -> tensor<4x64xf32> {
 // CHECK-NEXT:    %y = graph.mul %[[V1]], %[[V6]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x64xf32>
 
+// A norm of groups of channels that a convolution has computed reduces runs of pixels, stored
+// channels last, and then groups of them. One of other rows does not.
+func.func @group_norm(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> (tensor<2x12x6x6xf32>, tensor<2x4x72xf32>) {
+  %y = graph.conv2d %x, %w : (tensor<2x8x6x6xf32>, tensor<12x8x1x1xf32>) -> tensor<2x12x6x6xf32>
+  %r = graph.reshape %y : (tensor<2x12x6x6xf32>) -> tensor<2x3x144xf32>
+  %n = graph.layer_norm %r : tensor<2x3x144xf32>
+  %z = graph.reshape %n : (tensor<2x3x144xf32>) -> tensor<2x12x6x6xf32>
+  %i = graph.reshape %x : (tensor<2x8x6x6xf32>) -> tensor<2x4x72xf32>
+  %m = graph.layer_norm %i : tensor<2x4x72xf32>
+  func.return %z, %m : tensor<2x12x6x6xf32>, tensor<2x4x72xf32>
+}
+
+// CHECK-LABEL: func.func @group_norm(
+// CHECK:         %[[RUNS:\d+]] = graph.permute %{{.*}} {dims = array<i64: 0, 2, 3, 1>} : (tensor<2x12x3x12xf32>) -> tensor<2x3x12x12xf32>
+// CHECK-NEXT:    %[[MEAN:\d+]] = graph.mean %[[RUNS]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x12x12xf32>) -> tensor<2x3x1x12xf32>
+// CHECK-NEXT:    %[[MEANS:\d+]] = graph.pack %[[MEAN]]
+// CHECK-NEXT:    %[[APART:\d+]] = graph.sub %[[RUNS]], %[[MEANS]]
+// CHECK-NEXT:    %[[P:\d+]] = graph.mul %[[APART]], %[[APART]]
+// CHECK-NEXT:    %[[M:\d+]] = graph.mean %[[P]] {axes = array<i64: 2>, keepdims = true}
+// CHECK-NEXT:    %[[SQUARES:\d+]] = graph.pack %[[M]]
+// CHECK:         graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK:         graph.rsqrt
+// CHECK:         graph.sub %y, %{{.*}} : (tensor<2x12x6x6xf32>, tensor<2x12x1x1xf32>) -> tensor<2x12x6x6xf32>
+// CHECK:         graph.mean %i {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x72xf32>) -> tensor<2x4x1xf32>
+
 // Small constant exponents need no logarithm; others stay.
 func.func @pow(%x : tensor<4xf16>, %y : tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
   %two = graph.fill 2.0 : f16 : tensor<f16>

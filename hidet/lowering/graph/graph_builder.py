@@ -1,0 +1,54 @@
+"""The builder of ops of the graph dialect in decompositions."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import Number, computation_type, element_type, shape_of
+from hidet.dialects.graph.contraction import sum_type
+from hidet.rewriting.locations import LocatedBuilder
+
+
+class GraphBuilder(LocatedBuilder):
+    """Builds ops of the graph dialect."""
+
+    def emit(self, op: graph.GraphOp) -> SSAValue:
+        """Insert an op; return its result."""
+        return self.insert(op).result
+
+    def scalar(self, value: Number, element: Attribute) -> SSAValue:
+        """Return a rank-0 tensor."""
+        return self.emit(graph.FillOp(value, TensorType(element, [])))
+
+    def cast(self, x: SSAValue, element: Attribute) -> SSAValue:
+        """Return a tensor cast to another element type."""
+        return x if element_type(x) == element else self.emit(graph.CastOp(x, element))
+
+    def widened(self, x: SSAValue) -> SSAValue:
+        """Return a tensor cast to its computation type."""
+        return self.cast(x, computation_type(element_type(x)))
+
+    def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """Return a tensor in another shape."""
+        return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
+
+    def matmul(self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr) -> SSAValue:
+        """Return a matmul in the accumulator type."""
+        element = sum_type(element_type(lhs), precision)
+        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
+
+    def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """Return a tensor with its dimensions in another order."""
+        return self.emit(graph.PermuteOp(x, dims))
+
+    def transposed(self, x: SSAValue) -> SSAValue:
+        """Return the matrices of a tensor transposed."""
+        rank = len(shape_of(x))
+        return self.permute(x, [*range(rank - 2), rank - 1, rank - 2])
+
+
+def largest_divisor(number: int, most: int) -> int:
+    """Return the largest divisor of a number that is at most `most`."""
+    return next(n for n in range(min(number, most), 0, -1) if number % n == 0)

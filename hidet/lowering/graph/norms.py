@@ -1,0 +1,118 @@
+"""Decompositions of softmax and norms."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph import AnchorOp
+from hidet.dialects.graph.base import element_type, shape_of
+from hidet.dialects.graph.normalization import NormOp
+from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
+from hidet.lowering.single_walk import Rule
+
+
+def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue:
+    """exp(x - maximum), divided by its sum."""
+    axes, x = [op.axis.value.data], b.widened(op.x)
+    largest = b.emit(graph.MaxOp(x, axes, keepdims=True))
+    powers = b.emit(graph.ExpOp(b.emit(graph.SubOp(x, largest))))
+    total = b.emit(graph.SumOp(powers, axes, keepdims=True))
+    return b.cast(b.emit(graph.DivOp(powers, total)), element_type(op.x))
+
+
+def decompose_norm(b: GraphBuilder, op: NormOp) -> SSAValue:
+    """The tensor, or its distance from the mean, over sqrt(mean of squares + eps)."""
+    if (images := grouped_images(op)) is not None:
+        return group_norm(b, op, images)
+    rank = len(shape_of(op.x))
+    axes = range(rank - op.normalized_rank.value.data, rank)
+    x = b.widened(op.x)
+    if isinstance(op, graph.LayerNormOp):
+        x = b.emit(graph.SubOp(x, b.emit(graph.MeanOp(x, axes, keepdims=True))))
+    squares = mean_of_squares(b, x, axes)
+    shifted = b.emit(graph.AddOp(squares, b.scalar(op.eps.value.data, element_type(x))))
+    x = b.emit(graph.MulOp(x, b.emit(graph.RsqrtOp(shifted))))
+    return b.cast(x, element_type(op.x))
+
+
+def mean_of_squares(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> SSAValue:
+    """Return the means of squares along axes, whose extents become 1."""
+    return b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
+
+
+RUN_OF_PIXELS = 16
+"""The most pixels of a channel that one thread reduces."""
+
+
+def grouped_images(op: NormOp) -> SSAValue | None:
+    """Return the images [N, C, ...] of a convolution whose groups of channels a layer norm reads.
+
+    None if the operator is another norm, or the number of pixels has no divisor.
+    """
+    reshape, rows = op.x.owner, shape_of(op.x)
+    is_plain = isinstance(op, graph.LayerNormOp) and op.normalized_rank.value.data == 1
+    if not is_plain or len(rows) != 3 or not isinstance(reshape, graph.ReshapeOp):
+        return None
+    count, channels, *extents = shape_of(reshape.x) if len(shape_of(reshape.x)) > 2 else (0, 1)
+    if count != rows[0] or channels % rows[1] or not is_of_anchor(reshape.x):
+        return None
+    return reshape.x if largest_divisor(prod(extents), RUN_OF_PIXELS) > 1 else None
+
+
+def is_of_anchor(x: SSAValue) -> bool:
+    """Return whether a tensor is computed from the result of a convolution or a matmul."""
+    pending, seen = [x.owner], set[Operation | Block]()
+    while pending:
+        owner = pending.pop()
+        if isinstance(owner, AnchorOp):
+            return True
+        if isinstance(owner, Operation) and owner not in seen:
+            seen.add(owner)
+            pending += [operand.owner for operand in owner.operands]
+    return False
+
+
+def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
+    """The norm of groups of channels, for images whose channels are last in memory.
+
+    Threads reduce runs of pixels, adjacent channels side by side; then the mean of a group is that
+    of its runs, and its variance that of the runs plus that of their means (Chan et al., 1983).
+    """
+    count, groups, _ = shape_of(op.x)
+    _, channels, *extents = shape_of(images)
+    run = largest_divisor(prod(extents), RUN_OF_PIXELS)
+    x = b.widened(images)
+    runs = b.reshape(x, [count, channels, prod(extents) // run, run])
+    runs = b.permute(runs, [0, 2, 3, 1])
+    # Both are stored: there are too few groups to compute them in.
+    means = b.emit(graph.PackOp(b.emit(graph.MeanOp(runs, [2], keepdims=True)), range(4)))
+    squares = mean_of_squares(b, b.emit(graph.SubOp(runs, means)), [2])
+    squares = b.emit(graph.PackOp(squares, range(4)))
+    grouped = [count, prod(extents) // run, groups, channels // groups]
+    means, squares = (
+        b.permute(b.reshape(each, grouped), [0, 2, 1, 3]) for each in (means, squares)
+    )
+    mean = b.emit(graph.MeanOp(means, [2, 3], keepdims=True))
+    within = b.emit(graph.MeanOp(squares, [2, 3], keepdims=True))
+    among = mean_of_squares(b, b.emit(graph.SubOp(means, mean)), [2, 3])
+    variance = b.emit(graph.AddOp(within, among))
+    shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, element_type(variance))))
+    of_channels = [
+        b.reshape(
+            b.emit(graph.ExpandOp(each, [count, groups, 1, channels // groups])),
+            [count, channels, *(1 for _ in extents)],
+        )
+        for each in (mean, b.emit(graph.RsqrtOp(shifted)))
+    ]
+    x = b.emit(graph.MulOp(b.emit(graph.SubOp(x, of_channels[0])), of_channels[1]))
+    return b.reshape(b.cast(x, element_type(op.x)), shape_of(op.x))
+
+
+SOFTMAX_AND_NORMS: dict[type[Operation], Rule[GraphBuilder]] = {
+    graph.LayerNormOp: decompose_norm,
+    graph.RmsNormOp: decompose_norm,
+    graph.SoftmaxOp: decompose_softmax,
+}
+"""Decompositions of operators that those of `decompose-graph` build too."""
