@@ -169,7 +169,17 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+ALWAYS = "inv", "qr"
+"""The functions that are not left to the heavier sweep."""
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(function, id=name, marks=() if name in ALWAYS else (pytest.mark.slow,))
+        for name, function in FUNCTIONS.items()
+    ],
+)
 def test_compiled(function):
     """Programs give values and gradients, in float32 too, and nothing is left to eager torch."""
     torch.compiler.reset()

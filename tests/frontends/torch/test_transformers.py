@@ -52,8 +52,18 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "attention"),
+    [
+        pytest.param(
+            name,
+            attention,
+            marks=() if attention == "sdpa" or "bert" in name else (pytest.mark.slow,),
+        )
+        for name in CASES
+        for attention in ("sdpa", "eager")
+    ],
+)
 def test_model(name, attention, programs):
     """The program computes what the model does."""
     torch.manual_seed(7)
