@@ -64,7 +64,12 @@ def sources_of(module):
 
 
 @pytest.mark.parametrize(
-    ("name", "arch"), [("softmax", "cpu"), ("matmul", "sm_80"), ("conv", "sm_90a")]
+    ("name", "arch"),
+    [
+        ("softmax", "cpu"),
+        pytest.param("matmul", "sm_80", marks=pytest.mark.slow),
+        ("conv", "sm_90a"),
+    ],
 )
 def test_replay(name, arch):
     """From the dump of every stage on, the remaining passes lead to the same source."""

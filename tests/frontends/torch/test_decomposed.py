@@ -481,7 +481,7 @@ def test_embedding_bag(mode, last):
 
 
 @pytest.mark.filterwarnings("ignore:hidet leaves 1 operator")  # the backward pass
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("dtype", [pytest.param(torch.int32, marks=pytest.mark.slow), torch.int64])
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_gradient_of_an_embedding_bag(mode, dtype):
     """What the backward pass takes has the types of eager torch."""

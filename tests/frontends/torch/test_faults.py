@@ -185,7 +185,9 @@ def activations(x):
     return (*gelu, *clamped, *(function(x) for function in (*plain, *others)))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, pytest.param(torch.float64, marks=pytest.mark.slow)]
+)
 def test_activations_at_the_edges(dtype):
     """Infinities, NaN, large numbers and zeros with signs give what eager torch gives."""
     large = torch.finfo(dtype).max / 4  # more, and GELU of oneDNN overflows
@@ -207,7 +209,14 @@ def powers(x):
     return [x**exponent for exponent in (*exponents, *tensors)]
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        torch.float16,
+        torch.float32,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (torch.bfloat16, torch.float64)),
+    ],
+)
 def test_powers_at_the_edges(dtype):
     """Roots of -inf are NaN only where eager torch takes roots: not of halves, nor of tensors."""
     x = torch.tensor([0.0, -0.0, inf, -inf, nan, 1, -1, 4, -4], dtype=dtype)

@@ -111,7 +111,9 @@ def test_few_channels(check, choose, seed):
     assert 2 * y.numel() * taps in work
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))]
+)
 def test_windows_of_several_pixels(check, choose, monkeypatch, seed):
     """Adjacent output pixels of large images share a window of 16 pixels, and shifted filters."""
     monkeypatch.setattr(merge_taps, "MIN_WINDOWS", 1)
