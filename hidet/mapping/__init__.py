@@ -45,6 +45,7 @@ from hidet.mapping.constructors import (
     row_repeat,
     row_spatial,
     spatial,
+    vector_map,
 )
 from hidet.mapping.digits import Digit
 from hidet.mapping.factors import Factor, Kind, MappingError
@@ -68,4 +69,5 @@ __all__ = [
     "row_repeat",
     "row_spatial",
     "spatial",
+    "vector_map",
 ]

@@ -119,6 +119,28 @@ def auto_map(
     return repeat(*rest, ranks=ranks) * spatial(*spread, ranks=ranks)
 
 
+def vector_map(shape: Sequence[int], dim: int, length: int, workers: int) -> TaskMap:
+    """Return a map that distributes a tile over workers, along one dimension first.
+
+    Each worker has whole vectors of up to a length along it. If there are fewer elements than
+    workers, several workers have the same element.
+
+    >>> vector_map((8, 64), 0, 2, 32)
+    repeat(1, 8) * spatial(1, 8) * spatial(4, 1) * repeat(2, 1)
+    """
+    while length > 1 and (shape[dim] % length or prod(shape) // length % workers):
+        length //= 2
+    order = sorted(range(len(shape)), key=lambda each: each == dim)
+    ranks = [order.index(each) for each in range(len(shape))]
+    vector = [length if each == dim else 1 for each in range(len(shape))]
+    units = [extent // part for extent, part in zip(shape, vector, strict=True)]
+    copies = 1
+    while prod(units) % (workers // copies) or workers % copies:
+        copies += 1
+    spread = auto_map(*units, workers=workers // copies, ranks=ranks)
+    return (replicate(copies) * spread if copies > 1 else spread) * repeat(*vector)
+
+
 _FACTOR = re.compile(r"\s*(\w+)\s*\(\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\)\s*")
 
 

@@ -117,7 +117,7 @@ def _order_along(grid: GridOp, place: LinearForm) -> list[int] | None:
 def _is_flattened(grid: GridOp, order: Sequence[int]) -> bool:
     """Return whether a matmul reads a view of a grid that has strides, but not in a new order.
 
-    An example are images that a linear layer reads as rows.
+    Images that a linear layer reads as rows are an example.
     """
     forms = IndexForms()
     for load in [use.operation for use in grid.result.uses]:

@@ -1,18 +1,16 @@
 """The pass `map-copies`: assigns task maps to copies of shared tiles."""
 
-from math import prod
-
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from hidet.analysis.contiguity import Run, contiguous_run
+from hidet.analysis.contiguity import contiguous_run
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.shaped import memref_type, shape_of
 from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
 from hidet.dialects.task.layout import shared_layout_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.groups import workers_of
-from hidet.mapping import TaskMap, auto_map, repeat, replicate
+from hidet.mapping import vector_map
 from hidet.rewriting.kernel_pass import KernelPass
 
 
@@ -32,7 +30,7 @@ class MapCopy(RewritePattern):
         run = contiguous_run(op.other, range(rank - len(shape), rank))
         dim = run.dim - (rank - len(shape))
         length = run.length if _is_contiguous(op.tile, dim, len(shape)) else 1
-        op.map = TaskMapAttr(vector_map(shape, Run(dim, length), workers))
+        op.map = TaskMapAttr(vector_map(shape, dim, length, workers))
 
 
 def _is_contiguous(tile: SSAValue, dim: int, rank: int) -> bool:
@@ -40,26 +38,6 @@ def _is_contiguous(tile: SSAValue, dim: int, rank: int) -> bool:
     if isinstance(memref_type(tile).layout, SharedLayoutAttr):
         return dim == rank - 2 + shared_layout_of(tile).contiguous
     return dim == rank - 1
-
-
-def vector_map(shape: tuple[int, ...], run: Run, workers: int) -> TaskMap:
-    """Return a map that distributes a tile over workers, along the contiguous dimension first.
-
-    Each worker copies whole vectors of up to the length of a run. If there are fewer elements than
-    workers, several workers copy the same element.
-    """
-    length = run.length
-    while length > 1 and (shape[run.dim] % length or prod(shape) // length % workers):
-        length //= 2
-    ranks = sorted(range(len(shape)), key=lambda dim: dim == run.dim)
-    places = [ranks.index(dim) for dim in range(len(shape))]
-    vector = [length if dim == run.dim else 1 for dim in range(len(shape))]
-    units = [extent // part for extent, part in zip(shape, vector, strict=True)]
-    copies = 1
-    while prod(units) % (workers // copies) or workers % copies:
-        copies += 1
-    spread = auto_map(*units, workers=workers // copies, ranks=places)
-    return (replicate(copies) * spread if copies > 1 else spread) * repeat(*vector)
 
 
 class MapCopiesPass(KernelPass):

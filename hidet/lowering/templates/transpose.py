@@ -13,12 +13,12 @@ from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import ops_of_class
 from hidet.frontends.script.tensors import Tensor
-from hidet.lang import auto_map, repeat, script, shared_tensor
+from hidet.lang import script, shared_tensor
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.parts import known, place
-from hidet.mapping import TaskMap
+from hidet.mapping import vector_map
 
 SIDE = 64
 """The largest extent of a tile along the dimension that is contiguous where it is read."""
@@ -68,14 +68,6 @@ class TransposeConfig(Config):
         """Return the number of tiles of a result along each dimension."""
         tile = self.tile(shape)
         return (*shape[: self.dim], *map(ceil_div, shape[self.dim :], tile))
-
-    def along(self, number: int, tile: Sequence[int]) -> TaskMap:
-        """Return the map of a tile to threads, adjacent ones along a dimension of it."""
-        vector = [self.vector if dim == number else 1 for dim in range(len(tile))]
-        units = [extent // part for extent, part in zip(tile, vector, strict=True)]
-        ranks = sorted(range(len(tile)), key=lambda dim: dim == number)
-        places = [ranks.index(dim) for dim in range(len(tile))]
-        return auto_map(*units, workers=self.threads, ranks=places) * repeat(*vector)
 
 
 class TransposeTemplate(Template[TransposeConfig]):
@@ -127,11 +119,14 @@ def transpose(view: Tensor, result: Tensor, choice: TransposeConfig) -> None:
     first = first_of(place(blockIdx.x, choice.tiles(shape)), extents)
     pad = choice.vector  # to the next bank
     tile = shared_tensor(result.dtype, [*extents[:-1], extents[-1] + pad])
-    for each in choice.along(0, extents).on(thread):
+    along_rows, along_columns = (
+        vector_map(extents, dim, choice.vector, choice.threads) for dim in (0, len(extents) - 1)
+    )
+    for each in along_rows.on(thread):
         at = moved(first, each)
         if is_inside(at, shape, extents):
             tile[each] = view[at]
-    for each in choice.along(len(extents) - 1, extents).on(thread):
+    for each in along_columns.on(thread):
         at = moved(first, each)
         if is_inside(at, shape, extents):
             result[at] = tile[each]

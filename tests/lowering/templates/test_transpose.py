@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.nn import functional
 
 from hidet.lowering.templates import transpose
 from hidet.lowering.templates.transpose import TransposeConfig, TransposeTemplate
@@ -44,6 +45,29 @@ def test_shapes(check, tiles, shape, config):
         """,
         {"x": x},
         {"y": -x.double().permute(back)},
+        dtype=torch.float16,
+        options=options,
+    )
+    (source,) = options["dump_dir"].rglob("*.cu")
+    assert "__shared__" in source.read_text()
+
+
+def test_windows(check, tiles):
+    """Windows of images whose channels are last are reduced as they are read."""
+    options = tiles(1, 16, 16, 2, 32)
+    x = torch.randn(2, 8, 12, 20).half()
+    y = functional.max_pool2d(x.double().permute(0, 3, 1, 2), 2)
+    check(
+        """
+        %i = graph.permute %x {dims = array<i64: 0, 3, 1, 2>}
+          : (tensor<2x8x12x20xf16>) -> tensor<2x20x8x12xf16>
+        %v = graph.windows %i {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>,
+            outside = 0xfc00 : f16} : (tensor<2x20x8x12xf16>) -> tensor<2x20x4x6x2x2xf16>
+        %y = graph.max %v {axes = array<i64: 4, 5>}
+          : (tensor<2x20x4x6x2x2xf16>) -> tensor<2x20x4x6xf16>
+        """,
+        {"x": x},
+        {"y": y},
         dtype=torch.float16,
         options=options,
     )
