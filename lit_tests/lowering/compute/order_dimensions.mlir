@@ -256,3 +256,28 @@ func.func @flattened(%x : tensor<4x7x7x32xf16>, %b : tensor<1568x64xf16>) -> ten
   %y = graph.matmul %rows, %b : (tensor<4x1568xf16>, tensor<1568x64xf16>) -> tensor<4x64xf32>
   func.return %y : tensor<4x64xf32>
 }
+
+// -----
+
+// What reads the mean of other rows than its own is ordered as its source: a group norm's result.
+
+// CHECK-LABEL: func.func @of_other_rows
+// CHECK:         %y = compute.grid (%h, %c) {
+// CHECK:         } : tensor<64x32xf32>
+func.func @of_other_rows(%x : tensor<64x32xf32>, %m : tensor<40xf32>) -> tensor<32x64xf32> {
+  %mean = compute.grid (%g) {
+    %s = compute.reduce add [40] (%r) {
+      %v = compute.load %m[%r] : tensor<40xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %s : f32
+  } : tensor<1xf32>
+  %y = compute.grid (%c, %h) {
+    %zero = arith.constant 0 : index
+    %v = compute.load %x[%h, %c] : tensor<64x32xf32>
+    %u = compute.load %mean[%zero] : tensor<1xf32>
+    %d = arith.subf %v, %u : f32
+    compute.yield %d : f32
+  } : tensor<32x64xf32>
+  func.return %y : tensor<32x64xf32>
+}

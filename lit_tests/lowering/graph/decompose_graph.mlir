@@ -256,6 +256,21 @@ func.func @layer_norm(%x : tensor<4x64xf32>) -> tensor<4x64xf32> {
 // CHECK-NEXT:    %y = graph.mul %[[V1]], %[[V6]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
 // CHECK-NEXT:    func.return %y : tensor<4x64xf32>
 
+// Images are packed if they are views of an argument, unless its last dimension is the channels.
+func.func @views(%x : tensor<1x4x6x6xf32>, %z : tensor<1x8x8x4xf32>, %w : tensor<5x4x3x3xf32>) -> (tensor<1x5x6x6xf32>, tensor<1x5x6x6xf32>) {
+  %p = graph.pad %x {low = array<i64: 0, 0, 1, 1>, high = array<i64: 0, 0, 1, 1>, value = 0.0 : f32} : (tensor<1x4x6x6xf32>) -> tensor<1x4x8x8xf32>
+  %y = graph.conv2d %p, %w : (tensor<1x4x8x8xf32>, tensor<5x4x3x3xf32>) -> tensor<1x5x6x6xf32>
+  %c = graph.permute %z {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x8x8x4xf32>) -> tensor<1x4x8x8xf32>
+  %v = graph.conv2d %c, %w : (tensor<1x4x8x8xf32>, tensor<5x4x3x3xf32>) -> tensor<1x5x6x6xf32>
+  func.return %y, %v : tensor<1x5x6x6xf32>, tensor<1x5x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @views(
+// CHECK:         graph.pack %p {dims = array<i64: 0, 2, 3, 1>}
+// CHECK-NOT:     graph.pack %c
+// CHECK:         graph.windows %c
+// CHECK:         func.return
+
 // A norm of groups of channels that a convolution has computed reduces runs of pixels, stored
 // channels last, and then groups of them. One of other rows does not.
 func.func @group_norm(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> (tensor<2x12x6x6xf32>, tensor<2x4x72xf32>) {
