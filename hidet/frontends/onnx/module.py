@@ -52,6 +52,7 @@ class OnnxModule(nn.Module):
         self._opsets = {entry.domain: entry.version for entry in model.opset_import}
         self._functions = {(f.domain, f.name): f for f in model.functions}
         self._known: Scope = {}
+        self._weights = _weights(model.graph.node)
         for initializer in model.graph.initializer:
             self._keep(initializer.name, tensor_of(initializer))
         self.input_specs = {
@@ -76,7 +77,12 @@ class OnnxModule(nn.Module):
         return list(self.input_specs)
 
     def _keep(self, name: str, tensor: torch.Tensor) -> None:
-        """Register a tensor as a buffer, which becomes a constant of programs."""
+        """Register a tensor as a buffer, which becomes a constant of programs.
+
+        The columns of weights become contiguous, as in torch: tiles of any width have long runs.
+        """
+        if name in self._weights and tensor.dim() == 2:
+            tensor = tensor.t().contiguous().t()
         buffer = f"_{len(self._known)}"
         self.register_buffer(buffer, tensor)
         self._known[name] = Known(tensor, buffer)
@@ -235,6 +241,17 @@ def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
         what = str(error).partition("\n")[0]
         raise HidetError(f"it is no model of ONNX: {what}", where=where) from error
     return found
+
+
+def _weights(nodes: Iterable[onnx.NodeProto]) -> set[str]:
+    """Return the names of the right operands of matrix products that are not transposed."""
+    products = (node for node in nodes if node.op_type in ("MatMul", "Gemm"))
+    return {
+        name
+        for node in products
+        if not any(each.name == "transB" and each.i for each in node.attribute)
+        for name in node.input[1:2]
+    }
 
 
 def _spec(value: onnx.ValueInfoProto) -> tuple[torch.dtype, list[int]]:

@@ -67,6 +67,19 @@ def test_tensors_and_symbols(tmp_path):
     torch.testing.assert_close(direct(x), reference(x))
 
 
+def test_layouts_of_weights():
+    """The columns of a weight are contiguous, whichever way a model stores it."""
+    w, v, x = torch.randn(3, 5), torch.randn(4, 5), torch.randn(2, 3)
+    proto = model_of(
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Gemm", ["h", "v"], ["y"], transB=1),
+        weights=[("w", w), ("v", v)],
+    )
+    model = from_onnx(proto)
+    assert [each.stride() for each in model.module.buffers()] == [(1, 3), (5, 1)]
+    torch.testing.assert_close(model.module(x), x @ w @ v.t())
+
+
 def test_numbers():
     """A program knows scalars, and what is computed to be one number; other weights it reads."""
     nodes = [
