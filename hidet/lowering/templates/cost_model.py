@@ -1,7 +1,7 @@
 """A cost model of the template `matmul`: the run times of tilings."""
 
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import TypeAlias
 
 from hidet.arch.chips import Arch
@@ -28,7 +28,7 @@ class Pace:
 
     Attributes:
         products: multiply-adds of 16-bit numbers.
-        traffic: bytes read from the L2 cache.
+        traffic: bytes read from the L2 cache by one of them alone.
         stores: bytes of results stored from registers.
         latency: microseconds from the request of a tile to its use, without contention.
         step: the minimum time of an iteration in microseconds.
@@ -71,6 +71,14 @@ PARTIAL = 1.4
 """The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
 convolutions, H100)."""
 
+WIDENING = {128: 1.0, 64: 1.5, 32: 2.5}
+"""The slowdown of TMA loads by the bytes of a swizzled row: narrow rows take as long (H100)."""
+
+CACHE = 95e3
+"""The bytes per microsecond and multiprocessor that the L2 cache delivers if all of them load tiles
+by TMA (convolutions and matmuls with K from 768 to 18432, H100). Consumers that take turns reach
+more."""
+
 LAUNCH, START = 0.55, 0.63
 """Microseconds to start a kernel, and a block."""
 
@@ -93,7 +101,9 @@ EXPOSED = 0.3
 """The fraction of an epilogue that is not hidden if consumers take turns (H200)."""
 
 
-Throughput: TypeAlias = tuple[float, float, float]
+Throughput: TypeAlias = tuple[float, float, float, float]
+"""The times of the tensor cores, the L2 cache for one multiprocessor, the memory, and the L2 cache
+for all."""
 
 
 def estimate(
@@ -115,7 +125,7 @@ def estimate(
     share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
     stays = choice.grid < blocks
     resident = 1 if stays else min(_resident(choice, problem, arch), share)
-    products, traffic, memory = of_tile or throughput(choice, problem, arch)
+    products, traffic, memory, cache = of_tile or throughput(choice, problem, arch)
     if group == THREAD:  # latency-bound on shared memory
         products /= min(1, resident * choice.threads / BUSY)
     gathers = choice.gathers(problem)
@@ -127,6 +137,8 @@ def estimate(
     fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
     waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), pace.step)
     times = (products, traffic, memory, waiting)
+    if choice.schedule == PINGPONG:
+        cache = 0
     start = LAUNCH + START * (1 if stays else rounds)
     start += (CLUSTER + CLUSTER_TILE * share) * (choice.cluster > 1)
     beside = pace.beside * (sum(times) - max(times) - multicast) + pace.waiting * waiting
@@ -140,7 +152,7 @@ def estimate(
     if is_large and choice.schedule == COOPERATIVE:
         # Memory that is busy with residuals hides the rest.
         epilogue = max(0, epilogue - max(times) + max(products, traffic, waiting))
-    return max(times) + beside + stores + turns + start + epilogue
+    return max(*times, cache) + beside + stores + turns + start + epilogue
 
 
 def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput) -> float:
@@ -148,7 +160,7 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput
     if arch.is_cpu:
         return estimate(tile, problem, arch)
     pace = PACES[tile.group]
-    products, traffic, memory = of_tile
+    products, traffic, memory, cache = of_tile
     steps = ceil_div(problem.k, tile.block_k)
     share = ceil_div(tile.tiles(problem), arch.processors)
     # The most stages that the blocks of a multiprocessor have together; `tile` has the fewest.
@@ -157,30 +169,45 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput
     fetched = share * (steps + (min(stages, steps) if share == 1 else 0))
     waiting = max(steps * pace.step, fetched * pace.latency / max(stages - 1, 0.5))
     times = (products, traffic, memory, waiting)
+    if (tile.block_m, tile.block_n) == PINGPONG_TILE:
+        cache = 0
     beside = sum(times) - max(times) - traffic / 2  # at most half is multicast
     stores = _stored_bytes(tile, problem) / STAGED_STORES
-    return max(times) + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
+    return (
+        max(*times, cache) + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
+    )
 
 
 def throughput(choice: Blocking, problem: Problem, arch: Arch) -> Throughput:
-    """Return the times of the tensor cores, the L2 cache and the memory, without latencies.
+    """Return the times without latencies.
 
     All tilings with the same tile have the same.
     """
     group = choice.group
     pace = PACES[group]
     steps = ceil_div(problem.k, choice.block_k)
-    share = ceil_div(choice.tiles(problem), arch.processors)
+    tiles = choice.tiles(problem)
+    share = ceil_div(tiles, arch.processors)
     work = share * steps * choice.block_k * problem.element_bytes / 2
     rate = pace.products * _efficiency(choice, len(problem.columns))
     products = work * choice.block_m * choice.block_n / rate
-    gather = GATHER if choice.gathers(problem) else 1
-    traffic = work * 2 * (choice.block_m * gather + choice.block_n) / pace.traffic
+    rows = choice.block_m * (GATHER if choice.gathers(problem) else 1)
+    loaded = work * 2 * (rows + choice.block_n * _widening(choice, problem))
+    traffic = loaded / pace.traffic
     results = (1 + problem.residuals) * problem.m * problem.n
     is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
     if group == WARP_GROUP and problem.residuals and is_partial:
         results *= PARTIAL
-    return products, traffic, problem.memory_time(results, arch)
+    cache = loaded * tiles / share / arch.processors / CACHE if group == WARP_GROUP else 0
+    return products, traffic, problem.memory_time(results, arch), cache
+
+
+def _widening(choice: Blocking, problem: Problem) -> float:
+    """Return the time to load a tile of B relative to one with rows of cache lines."""
+    if choice.group != WARP_GROUP or not problem.is_row_major:
+        return 1
+    row = gcd(LINE, *(columns * problem.element_bytes for columns in choice.shares(problem)))
+    return WIDENING[row]
 
 
 def _stored_bytes(choice: Blocking, problem: Problem) -> float:

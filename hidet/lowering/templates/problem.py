@@ -47,6 +47,7 @@ class Problem:
             wgmma takes tf32 only contiguous along K.
         residuals: the operands of the epilogue of the size of the result.
         operations: the arithmetic operations of the epilogue for an element of the result.
+        is_row_major: whether an operand B is not contiguous along K.
     """
 
     batch: int
@@ -64,6 +65,7 @@ class Problem:
     streams: bool = True
     residuals: int = 0
     operations: int = 0
+    is_row_major: bool = False
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -110,6 +112,7 @@ class Problem:
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
             residuals=residuals,
             operations=operations,
+            is_row_major=any(not _is_contiguous(each.rhs, -2) for each in (anchor, *siblings)),
         )
 
 

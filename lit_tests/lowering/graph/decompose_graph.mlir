@@ -100,6 +100,17 @@ func.func @conv2d(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>, %b : tenso
 // CHECK-NEXT:     %y = graph.add %[[V13]], %[[V14]] : (tensor<1x4x6x6xf32>, tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32>
 // CHECK-NEXT:     func.return %y : tensor<1x4x6x6xf32>
 
+// Filters of 16-bit types are packed along K, but not if tiles have whole cache lines anyway.
+func.func @packed_filters(%x : tensor<1x32x8x8xf16>, %w : tensor<48x32x3x3xf16>, %v : tensor<64x32x3x3xf16>) -> (tensor<1x48x6x6xf16>, tensor<1x64x6x6xf16>) {
+  %y = graph.conv2d %x, %w : (tensor<1x32x8x8xf16>, tensor<48x32x3x3xf16>) -> tensor<1x48x6x6xf16>
+  %z = graph.conv2d %x, %v : (tensor<1x32x8x8xf16>, tensor<64x32x3x3xf16>) -> tensor<1x64x6x6xf16>
+  func.return %y, %z : tensor<1x48x6x6xf16>, tensor<1x64x6x6xf16>
+}
+
+// CHECK-LABEL: func.func @packed_filters(
+// CHECK:         graph.pack %w {dims = array<i64: 0, 2, 3, 1>}
+// CHECK:         graph.pack %v {dims = array<i64: 2, 3, 1, 0>}
+
 // Groups are a batch.
 func.func @grouped_conv2d(%x : tensor<1x6x8x8xf16>, %w : tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16> {
   %y = graph.conv2d %x, %w {groups = 2 : i64} : (tensor<1x6x8x8xf16>, tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16>

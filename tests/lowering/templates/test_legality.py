@@ -113,6 +113,23 @@ def test_the_first_choice_is_near_the_fastest_measured(m, n, k, residuals, tile)
     assert found.epilogue == ("staged-residual" if residuals else "staged")
 
 
+def test_the_cache_bounds_long_convolutions():
+    """One of 640 channels took 44 us with the tile 64 x 192, and 31 us with this one (H100)."""
+    problem = Problem(1, 2048, 640, 5760, "f16", "f32", 2, gathered=True, channels=640)
+    found = candidates(problem, H200)[0]
+    assert (found.block_m, found.block_n, found.stages) == (128, 96, 6)
+
+
+def test_narrow_rows_of_weights_are_avoided():
+    """TMA loads 32 columns or 16 of a row-major weight as slowly as 64 (H100)."""
+    problem = Problem(1, 128, 2304, 768, "f16", "f32", 2)
+    widths = [
+        candidates(replace(problem, is_row_major=is_row_major), H200)[0].block_n
+        for is_row_major in (False, True)
+    ]
+    assert widths == [48, 64]
+
+
 def test_epilogues_with_many_operations_take_turns():
     """GELU has some 20 operations; for one image, latency dominates and nothing changes."""
     large, small = (Problem(1, m, 3072, 768, "f16", "f32", 2) for m in (12608, 128))
