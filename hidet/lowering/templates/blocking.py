@@ -1,6 +1,7 @@
 """The config of the template `matmul`: its tile sizes, and what they need."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from hidet.analysis.im2col import has_tiles
@@ -89,14 +90,14 @@ class Blocking(Config):
     residents: int = 1
     schedule: str = COOPERATIVE
 
-    @property
+    @cached_property
     def group(self) -> int:
         """The threads of an instruction."""
         if self.instruction == FMA:
             return THREAD
         return WARP_GROUP if self.instruction in _WGMMA_NAMES else WARP
 
-    @property
+    @cached_property
     def threads(self) -> int:
         """The threads of a block."""
         return self.rows * self.columns * self.group
@@ -132,12 +133,10 @@ class Blocking(Config):
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why an architecture cannot run it, None if it can."""
-        group = self.group
-        threads = self.rows * self.columns * group
         # Tiles for wgmma are aligned.
-        spare = ALIGNMENT if group == WARP_GROUP else 0
-        shared = self.shared_bytes(problem) + spare
-        return Footprint(threads, shared, self.block_m * self.block_n // threads).refusal(arch)
+        spare = ALIGNMENT if self.group == WARP_GROUP else 0
+        shared, sums = self.shared_bytes(problem) + spare, self.block_m * self.block_n
+        return Footprint(self.threads, shared, sums // self.threads).refusal(arch)
 
     def shares(self, problem: Problem) -> list[int]:
         """Return the tile columns of each matmul, which add up to those of the block."""

@@ -1,6 +1,7 @@
 """Resource limits of configs."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hidet.arch.chips import Arch
 from hidet.lowering.templates.config import Config
@@ -14,8 +15,7 @@ class Rejected:
     reason: str
 
 
-@dataclass(frozen=True)
-class Footprint:
+class Footprint(NamedTuple):
     """The resources of a block; `registers` is what each thread needs at least."""
 
     threads: int

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from hidet.analysis.grids import loads_of
 from hidet.analysis.im2col import im2col_of
 from hidet.analysis.memory import is_arithmetic
-from hidet.analysis.windows import window_of
+from hidet.analysis.windows import Window, window_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.graph import MatmulOp
@@ -87,13 +87,16 @@ class Problem:
         stored = fusion.results_ if isinstance(fusion, FusionOp) else products
         parts = tuple(shape_of(value)[-1] for value in products)
         rows = max(prod(result[:-1]), 1)
-        gathered = window_of(anchor.lhs) is None
+        left = window_of(anchor.lhs)
+        gathered = left is None
         pixels = im2col_of(anchor.lhs) if gathered else None
-        windows = [(each.rhs, -2) for each in (anchor, *siblings)]
-        windows += [] if pixels else [(anchor.lhs, -1)]
+        right = [(each.rhs, window_of(each.rhs), -2) for each in (anchor, *siblings)]
+        windows = right if pixels else [*right, (anchor.lhs, left, -1)]
         streams = all(
-            is_aligned_window(operand) and (kind != "tf32" or _is_contiguous(operand, dim))
-            for operand, dim in windows
+            window is not None
+            and _is_aligned(window, operand)
+            and (kind != "tf32" or window.strides[dim] == 1)
+            for operand, window, dim in windows
         )
         residuals, operations = _epilogue(fusion, products)
         return cls(
@@ -112,7 +115,7 @@ class Problem:
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
             residuals=residuals,
             operations=operations,
-            is_row_major=any(not _is_contiguous(each.rhs, -2) for each in (anchor, *siblings)),
+            is_row_major=any(b is None or b.strides[-2] != 1 for _, b, _ in right),
         )
 
 
@@ -136,15 +139,13 @@ def _epilogue(fusion: Operation | None, products: Sequence[SSAValue]) -> tuple[i
 
 def is_aligned_window(operand: SSAValue) -> bool:
     """Return whether an operand is a window with 16-byte aligned rows."""
-    window, size = window_of(operand), bytes_of(element_of(operand))
-    if window is None:
-        return False
+    window = window_of(operand)
+    return window is not None and _is_aligned(window, operand)
+
+
+def _is_aligned(window: Window, operand: SSAValue) -> bool:
+    """Return whether the rows of an operand's window are 16-byte aligned."""
+    size = bytes_of(element_of(operand))
     steps = zip(window.strides, shape_of(operand), strict=True)
     apart = [stride for stride, extent in steps if extent > 1 and stride != 1]
     return all(step * size % VECTOR == 0 for step in (window.offset, *apart))
-
-
-def _is_contiguous(operand: SSAValue, dim: int) -> bool:
-    """Return whether an operand is a window that is contiguous along a dimension."""
-    window = window_of(operand)
-    return window is not None and window.strides[dim] == 1

@@ -66,6 +66,9 @@ WGMMA_TILES = (
 """Tiles for wgmma: rows, columns, and the warp groups along each. Many widths help to fill whole
 waves; multiples of 16 can be swizzled in either order."""
 
+_blocking = cache(Blocking)
+"""The tilings of one problem are, for the most part, those of others."""
+
 DEPTH = LINE
 """The bytes of K of a tensor core tile. Half of it was 1.1 to 1.3 times slower (H200)."""
 
@@ -140,7 +143,7 @@ def _fitting(tile: Blocking, problem: Problem, arch: Arch) -> list[Blocking]:
         if choice.refusal(problem, arch):
             break  # so are those with more stages
         variants = _variants(choice, problem, arch)
-        found += (each for each in variants if not each.refusal(problem, arch))
+        found += (v for v in variants if v.epilogue == DIRECT or not v.refusal(problem, arch))
     return found
 
 
@@ -151,7 +154,12 @@ def _stages(tile: Blocking, problem: Problem) -> Iterator[Blocking]:
         return
     most = MMA_STAGES if tile.group == WARP else STAGES[-1]
     most = min(most, max(STAGES[0], ceil_div(problem.k, tile.block_k) + 1))
-    yield from (replace(tile, stages=stages) for stages in STAGES if stages <= most)
+    yield from (_with_stages(tile, stages) for stages in STAGES if stages <= most)
+
+
+@cache
+def _with_stages(tile: Blocking, stages: int) -> Blocking:
+    return replace(tile, stages=stages)
 
 
 def _fma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -195,7 +203,7 @@ def _mma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         for block_m, block_n, rows, columns in MMA_TILES:
             if _is_shared(block_n, MMA_COLUMNS * columns, problem):
                 for depth in _depths(block_m * block_n, problem):
-                    yield Blocking(wanted, block_m, block_n, depth, rows, columns, STAGES[0])
+                    yield _blocking(wanted, block_m, block_n, depth, rows, columns, STAGES[0])
 
 
 def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
@@ -210,7 +218,7 @@ def _wgmma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
         ):
             continue
         for depth in _depths(block_m * block_n, problem):
-            tile = Blocking(name, block_m, block_n, depth, rows, columns, STAGES[0])
+            tile = _blocking(name, block_m, block_n, depth, rows, columns, STAGES[0])
             # wgmma truncates to TF32; TMA rounds.
             if problem.kind != "tf32" or (problem.streams and not tile.gathers(problem)):
                 yield tile
@@ -232,7 +240,7 @@ def _variants(choice: Blocking, problem: Problem, arch: Arch) -> Iterator[Blocki
         return
     c = choice
     make = partial(
-        Blocking, c.instruction, c.block_m, c.block_n, c.block_k, c.rows, c.columns, c.stages
+        _blocking, c.instruction, c.block_m, c.block_n, c.block_k, c.rows, c.columns, c.stages
     )
     staged = (STAGED, STAGED_RESIDUAL) if problem.residuals else (STAGED,)
     for pair in _clusters(choice, problem):
