@@ -1,6 +1,6 @@
 """Operations that are constructed from their fields, as dataclasses are, and enumerations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from struct import iter_unpack
@@ -8,6 +8,7 @@ from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     StringAttr,
@@ -94,13 +95,14 @@ class FieldsOp(IRDLOperation):
             for name, each in definition.properties.items()
             if name in given and (attribute := _attribute(given[name], each)) is not None
         }
-        if any(isinstance(option, AttrSizedOperandSegments) for option in definition.options):
+        if _has_segments(type(self)):
             properties[_SEGMENTS] = _sizes(*map(len, operands))
         Operation.__init__(
             self,
             operands=[value for values in operands for value in values],
             result_types=result_types,
             properties=properties,
+            location=UNKNOWN_LOC,
             regions=[cast("Region", given[name]) for name, _ in definition.regions],
         )
 
@@ -168,7 +170,11 @@ class _OperandSegment:
         operands = op._operands  # pyright: ignore[reportPrivateUsage]  # without a view of them
         if self._is_variadic:
             return operands[start:stop]
-        return operands[start] if start < stop else None
+        return _item(operands, start) if start < stop else None
+
+
+_item: Callable[..., Any] = cast("Any", tuple).__getitem__
+"""Takes a value out of xDSL's tuple of them, whose own operator does more."""
 
 
 @cache
@@ -188,8 +194,10 @@ def _values(given: Field) -> Sequence[SSAValue]:
     """Return the values that are given for an operand field."""
     if given is None:
         return ()
-    if isinstance(given, (*_VALUES, Operation)):
-        return (_value(given),)
+    if type(given) in _VALUES:
+        return (cast("SSAValue", given),)
+    if isinstance(given, Operation):
+        return (SSAValue.get(given),)
     return [_value(each) for each in cast("Sequence[SSAValue | Operation]", given)]
 
 
@@ -197,19 +205,19 @@ _VALUES = (OpResult, BlockArgument)
 
 
 def _value(given: SSAValue | Operation) -> SSAValue:
-    return given if isinstance(given, _VALUES) else SSAValue.get(given)
+    return cast("SSAValue", given) if type(given) in _VALUES else SSAValue.get(given)
 
 
 def _given(
     op: type[FieldsOp], fields: Sequence[Field], named: Mapping[str, Field]
 ) -> dict[str, Field]:
     """Return the given fields by name; raise TypeError for unknown ones."""
-    indices, names = op.element_fields(), iter(_field_names(op))
-    given: dict[str, Field] = {}
+    indices, known = op.element_fields(), _field_names(op)
+    names, given = iter(known), dict[str, Field]()
 
     def take(name: str | None, value: Field) -> None:
-        if name is None or name in given or name not in _field_names(op):
-            raise TypeError(f"{op.__name__} takes {', '.join(_field_names(op))}")
+        if name is None or name in given or name not in known:
+            raise TypeError(f"{op.__name__} takes {', '.join(known)}")
         if isinstance(value, Element):
             given[name], given[indices[name]] = value
             if name not in named:
@@ -222,6 +230,12 @@ def _given(
     for name, value in named.items():
         take(name, value)
     return given
+
+
+@cache
+def _has_segments(op: type[FieldsOp]) -> bool:
+    options = op.get_irdl_definition().options
+    return any(isinstance(option, AttrSizedOperandSegments) for option in options)
 
 
 @cache

@@ -4,8 +4,17 @@ from functools import cache
 from math import prod
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, MemRefType, TensorType
+from xdsl.dialects.builtin import (
+    FixedBitwidthType,
+    IndexType,
+    MemRefLayoutAttr,
+    MemRefType,
+    NoneAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, SSAValue
+
+_PLAIN = NoneAttr()
 
 Shaped: TypeAlias = TensorType[Attribute] | MemRefType[Attribute]
 """A view (tensor) or a buffer (memref)."""
@@ -43,13 +52,20 @@ def shape_of(of: SSAValue | Attribute) -> tuple[int, ...]:
 
 
 @cache
-def _memref_of(kind: Shaped) -> MemRefType[Attribute]:
-    return MemRefType(kind.get_element_type(), kind.get_shape())
+def memref_of(
+    element: Attribute,
+    shape: tuple[int, ...],
+    layout: MemRefLayoutAttr | NoneAttr = _PLAIN,
+    space: Attribute = _PLAIN,
+) -> MemRefType[Attribute]:
+    """Return a type of memrefs; the same ones are needed again and again."""
+    return MemRefType(element, shape, layout, space)
 
 
 def buffer_type(of: SSAValue | Attribute) -> MemRefType[Attribute]:
     """Return the type of a contiguous global buffer with the elements of a tensor."""
-    return _memref_of(shaped_type(of))
+    kind = shaped_type(of)
+    return memref_of(kind.get_element_type(), kind.get_shape())
 
 
 def size_of(of: SSAValue | Attribute) -> int:

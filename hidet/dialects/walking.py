@@ -1,6 +1,7 @@
 """Traversal of the IR: parents, nested blocks and nested ops."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation, Region
@@ -10,9 +11,13 @@ Kind = TypeVar("Kind", bound=Operation)
 
 def blocks_in(op: Operation) -> Sequence[Block]:
     """Return the blocks of the regions of an op."""
-    if not op.regions:
-        return ()
-    return [block for region in op.regions for block in region.blocks]
+    blocks: list[Block] = []
+    for region in op.regions:
+        block = region.first_block
+        while block is not None:
+            blocks.append(block)
+            block = block.next_block
+    return blocks
 
 
 def ops_of_block(block: Block) -> list[Operation]:
@@ -55,7 +60,7 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
     """Append the ops of a region, nested ones included."""
     block, append = region.first_block, ops.append
     while block is not None:
-        op = block.first_op
+        op = block._first_op  # pyright: ignore[reportPrivateUsage]  # without a call
         while op is not None:
             if op.regions:
                 start = len(ops)
@@ -65,14 +70,19 @@ def _collect(region: Region, ops: list[Operation], is_postorder: bool) -> None:
             else:
                 append(op)
             op = op._next_op  # pyright: ignore[reportPrivateUsage]
-        block = block.next_block
+        block = block._next_block  # pyright: ignore[reportPrivateUsage]
 
 
 def ops_of_class(root: Operation | Region, *kinds: type[Kind]) -> list[Kind]:
     """Return the ops of some classes in a region, or an op and its regions, in program order."""
     ops = ops_in(root)
-    found = {kind for kind in set(map(type, ops)) if issubclass(kind, kinds)}
+    found = {kind for kind in set(map(type, ops)) if _is_one_of(kind, kinds)}
     return cast("list[Kind]", [op for op in ops if type(op) in found])
+
+
+@cache
+def _is_one_of(kind: type[Operation], kinds: tuple[type[Operation], ...]) -> bool:
+    return issubclass(kind, kinds)
 
 
 def parents_of(op: Operation) -> Iterator[Operation]:

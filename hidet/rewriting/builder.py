@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
-    NoneAttr,
     UnitAttr,
     i1,
     i32,
@@ -34,7 +33,7 @@ from hidet.dialects.cuda.attributes import Space, SpaceAttr
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.effects import has_trait
-from hidet.dialects.shaped import element_of
+from hidet.dialects.shaped import element_of, memref_of
 from hidet.dialects.task.layout import TaskMapAttr
 from hidet.dialects.walking import ops_of_block
 from hidet.mapping import TaskMap
@@ -43,7 +42,7 @@ from hidet.rewriting.locations import LocatedBuilder
 Index = SSAValue | int
 """An index: a value of type index, or a number that is known."""
 
-_INDEX, _PLAIN = IndexType(), NoneAttr()
+_INDEX = IndexType()
 _NO_OPERANDS = {"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])}
 """The properties of an allocation of static extents."""
 
@@ -214,15 +213,15 @@ class KernelBuilder(LocatedBuilder):
         """Allocate a register tile with a task map as layout, `?` if only the shape is given."""
         shape, known = (tasks.shape, tasks) if isinstance(tasks, TaskMap) else (tasks, None)
         space = SpaceAttr(Space.REGISTER)
-        return self.allocate(MemRefType(element, shape, TaskMapAttr(known), space))
+        return self.allocate(memref_of(element, tuple(shape), TaskMapAttr(known), space))
 
     def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate a shared tile."""
-        return self.allocate(MemRefType(element, shape, _PLAIN, SpaceAttr(Space.SHARED)))
+        return self.allocate(memref_of(element, tuple(shape), space=SpaceAttr(Space.SHARED)))
 
     def local_array(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate an array of one thread; of rank 0, a variable."""
-        return self.allocate(MemRefType(element, shape, _PLAIN, SpaceAttr(Space.LOCAL)))
+        return self.allocate(memref_of(element, tuple(shape), space=SpaceAttr(Space.LOCAL)))
 
     def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
         """Allocate a memref of a type."""

@@ -10,7 +10,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.effects import redirect_accesses
 from hidet.dialects.locations import source_line
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import memref_of, memref_type
 from hidet.dialects.walking import ops_in
 from hidet.errors import LegalityError
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -47,7 +47,7 @@ class FlattenMemrefsPass(KernelPass):
             for user in sorted({use.operation for use in argument.uses}, key=place.__getitem__):
                 _flatten_access(user, argument, strides, offset)
             span = _span(kind.get_shape(), strides, offset)
-            flat = MemRefType(kind.get_element_type(), [span], NoneAttr(), kind.memory_space)
+            flat = memref_of(kind.get_element_type(), (span,), space=kind.memory_space)
             Rewriter.replace_value_with_new_type(argument, flat)
 
 

@@ -5,14 +5,14 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import MemRefType, NoneAttr, UnitAttr, i64
+from xdsl.dialects.builtin import MemRefType, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import memref_of, memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
 from hidet.lowering.templates.config import PINGPONG, choices_of
@@ -159,7 +159,7 @@ def allocate_ring(builder: KernelBuilder, kind: MemRefType, name: str | None) ->
 
 def allocate_mbarriers(builder: KernelBuilder, name: str, *shape: int) -> SSAValue:
     """Allocate mbarriers."""
-    return allocate_ring(builder, MemRefType(i64, shape, NoneAttr(), SpaceAttr(Space.SHARED)), name)
+    return allocate_ring(builder, memref_of(i64, shape, space=SpaceAttr(Space.SHARED)), name)
 
 
 def ring_of(tile: SSAValue, stages: int) -> SSAValue:
