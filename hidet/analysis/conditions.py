@@ -67,9 +67,8 @@ def conditions_of(forms: IndexForms, condition: SSAValue, holds: bool) -> list[C
     predicate = predicate_of(op)
     if not holds:
         predicate = OPPOSITES[predicate]
-    return _conditions_of_comparison(
-        predicate, forms.form(op.lhs), forms.form(op.rhs), forms.algebra(op.parent)
-    )
+    lhs, rhs = map(forms.form, op.operands)
+    return _conditions_of_comparison(predicate, lhs, rhs, forms.algebra(op.parent))
 
 
 def _conditions_of_comparison(

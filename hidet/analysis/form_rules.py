@@ -39,7 +39,7 @@ FormRule: TypeAlias = Callable[["IndexForms", Any, FormAlgebra], LinearForm | No
 
 
 def _operands(forms: IndexForms, op: Operation) -> tuple[LinearForm, LinearForm]:
-    lhs, rhs = op.operands
+    lhs, rhs = op._operands  # pyright: ignore[reportPrivateUsage]  # without a view of them
     return forms.form(lhs), forms.form(rhs)
 
 

@@ -94,7 +94,7 @@ class IndexForms:
         return index if isinstance(index, LinearForm) else self.form(index)
 
     def _algebra_for(self, index: SSAValue | LinearForm, at: Block | None) -> FormAlgebra:
-        if at is None and isinstance(index, SSAValue):
+        if at is None and not isinstance(index, LinearForm):
             owner = index.owner
             at = owner if isinstance(owner, Block) else owner.parent
         return self.algebra(at)
@@ -103,9 +103,9 @@ class IndexForms:
         """Return the form of a value of type index."""
         form = None
         if type(value.type) is IndexType:
-            if isinstance(value, OpResult):
+            if type(value) is OpResult:
                 form = form_of_result(self, value.op)
-            elif isinstance(value, BlockArgument):
+            elif type(value) is BlockArgument:
                 form = self._form_of_argument(value)
         if form is None or len(form.terms) > MAX_TERMS or form.depth > MAX_DEPTH:
             lo, hi = self._range_of_leaf(value)

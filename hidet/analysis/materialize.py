@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
@@ -32,13 +32,16 @@ BinaryExpression: TypeAlias = tuple[type[Operation], LinearForm, LinearForm]
 def index_op(kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> Operation:
     """Return a binary op on indices; xDSL's constructors take three times as long."""
     flags: Mapping[str, Attribute] = _NO_FLAGS if kind in _WRAPPING else {}
-    return kind.create(operands=[lhs, rhs], result_types=[_INDEX], properties=flags)
+    return kind.create(
+        operands=[lhs, rhs], result_types=[_INDEX], properties=flags, location=UNKNOWN_LOC
+    )
 
 
 def index_constant(value: int) -> arith.ConstantOp:
     """Return the constant of an index."""
+    number = integer(value, _INDEX)
     return arith.ConstantOp.create(
-        result_types=[_INDEX], properties={"value": integer(value, _INDEX)}
+        result_types=[_INDEX], properties={"value": number}, location=UNKNOWN_LOC
     )
 
 
@@ -70,10 +73,12 @@ class Materializer:
             is_same = forms.algebra(at.parent) is algebra
             earlier = at.prev_op
             while earlier is not None:
-                if type(earlier) in FORM_RULES and type(earlier.results[0].type) is IndexType:
-                    form = forms.form(earlier.results[0])
-                    if is_same or algebra.is_simple(form):
-                        found.remember(form, earlier.results[0])
+                if type(earlier) in FORM_RULES:
+                    (result,) = earlier.results
+                    if type(result.type) is IndexType:
+                        form = forms.form(result)
+                        if is_same or algebra.is_simple(form):
+                            found.remember(form, result)
                 earlier = earlier.prev_op
             at = at.parent_op()
         return found
@@ -93,7 +98,7 @@ class Materializer:
         value = self._values.get(form)
         if value is None and not form.weight:
             atom = form.atom
-            return atom if isinstance(atom, SSAValue) else None
+            return None if isinstance(atom, Variable) else cast("SSAValue | None", atom)
         return value
 
     def remember(self, form: LinearForm, value: SSAValue) -> None:

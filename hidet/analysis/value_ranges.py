@@ -56,7 +56,7 @@ def divisibility_of_value(forms: IndexForms, value: SSAValue) -> int:
 
 def _loop_range(forms: IndexForms, op: scf.ForOp, index: int) -> Range:
     """Return the range of an induction variable from the loop's bounds."""
-    start, stop, step = (_range_at(forms, bound, op.parent) for bound in (op.lb, op.ub, op.step))
+    start, stop, step = [_range_at(forms, bound, op.parent) for bound in op.operands[:3]]
     if index > 0 or step.lo < 1:
         return ANY
     last = stop.hi - 1

@@ -135,8 +135,8 @@ class _Simplifier:
         Arithmetic in the same block is rebuilt from forms itself.
         """
         value = self._materializer.lookup(form)
-        if value is None and self._is_as_computed(op, form, block):
-            self._materializer.remember(form, self._divided_towards_zero(op, form, block))
+        if value is None and (computed := self._as_computed(op, result, form, block)) is not None:
+            self._materializer.remember(form, computed)
             return
         if value is None and all(
             use.operation.parent is block and type(use.operation) in FORM_RULES
@@ -145,25 +145,25 @@ class _Simplifier:
             return
         result.replace_all_uses_with(value or self._value(form, op, block))
 
-    def _is_as_computed(self, op: Operation, form: LinearForm, block: Block) -> bool:
-        """Return whether an op already computes a form as the materializer would."""
+    def _as_computed(
+        self, op: Operation, result: SSAValue, form: LinearForm, block: Block
+    ) -> SSAValue | None:
+        """Return the result of an op that computes a form as the materializer would, else None.
+
+        A division is replaced by one towards zero if that is equivalent.
+        """
+        kind, atom = type(op), form.atom
         if form.is_number:
-            return isinstance(op, arith.ConstantOp)
-        if isinstance(form.atom, IdVariable):
-            return type(op) is form.atom.op_type
+            return result if kind is arith.ConstantOp else None
+        if isinstance(atom, IdVariable):
+            return result if kind is atom.op_type else None
         op_type, *parts = self._materializer.expression(form, self._forms.algebra(block))
-        return op_type in (type(op), _TOWARDS_ZERO.get(type(op))) and all(
+        if op_type not in (kind, _TOWARDS_ZERO.get(kind)) or not all(
             self._materializer.lookup(part) is operand
             for part, operand in zip(parts, op.operands, strict=True)
-        )
-
-    def _divided_towards_zero(self, op: Operation, form: LinearForm, block: Block) -> SSAValue:
-        """Return the result of an op, replaced by a division towards zero if equivalent."""
-        result = op.results[0]
-        if form.is_number or isinstance(form.atom, IdVariable):
-            return result
-        op_type = self._materializer.expression(form, self._forms.algebra(block))[0]
-        if op_type is type(op):
+        ):
+            return None
+        if op_type is kind:
             return result
         new = op_type.create(operands=op.operands, result_types=[result.type])
         (value,) = KernelBuilder.like(op).insert(new).results
@@ -173,7 +173,8 @@ class _Simplifier:
 
     def _rebuild_operands(self, op: Operation, block: Block) -> None:
         """Replace the index operands of an op by materialized ones."""
-        for number, operand in enumerate(op.operands):
+        operands = op._operands  # pyright: ignore[reportPrivateUsage]  # without a view of them
+        for number, operand in enumerate(operands):
             if type(operand.type) is IndexType:
                 value = self._value(self._forms.form(operand), op, block)
                 if value is not operand:
