@@ -131,7 +131,7 @@ class _Merger:
             op.name,
             tuple(op.operands),
             frozenset(op.properties.items()),
-            frozenset(op.attributes.items()),
+            frozenset(op.attributes.items()) if op.attributes else None,
             op.result_types,
             version,
         )

@@ -55,7 +55,7 @@ class Folding:
             self._position[op] = position
             if self._folds(op, after):
                 self._fold(op)
-            elif isinstance(op, scf.IfOp) and op.results:
+            elif type(op) is scf.IfOp and op.results:
                 self._operators[op] = self._operators.get(op, 0) + _operators(op)
             writes = writes_of(op)
             for inner in blocks_in(op):

@@ -218,7 +218,7 @@ def _name_block(
                 result.name_hint = None
             elif number >= len(ids):
                 _name(result, scopes, *_names_by_kind(op))
-        if isinstance(op, scf.WhileOp):
+        if type(op) is scf.WhileOp:
             _name_block(op.before_region.block, folded, scopes, op.after_region.block)
             continue
         for inner in blocks_in(op):

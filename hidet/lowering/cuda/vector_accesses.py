@@ -103,10 +103,12 @@ class VectorLoop:
 
         They are unconditional, and nothing else in the loop may alias them in a conflicting way.
         """
+        found = [self._access(op) for op in self.loop.body.block.ops]
+        if not any(found):
+            return []
         touched = {op: accesses_of(op) for op in ops_in(self.loop.body)}
         if None in touched.values():
             return []
-        found = [self._access(op) for op in self.loop.body.block.ops]
         return [
             access
             for access in found

@@ -202,8 +202,8 @@ def zero_filled(vectors: VectorLoop) -> SSAValue | None:
     Otherwise the copy must be made with `valid`: its source may be out of bounds.
     """
     loop = vectors.loop
-    branches = _branches(loop)
-    if not branches or ASYNC not in loop.attributes or not vectors.is_async_copy:
+    branches = _branches(loop) if ASYNC in loop.attributes else []
+    if not branches or not vectors.is_async_copy:
         return None
     hoisted = ConditionHoister(loop, vectors.count, vectors.forms)
     conditions = [hoisted.condition(branch.cond) for branch in branches]
@@ -227,6 +227,8 @@ def copy_elements(vectors: VectorLoop) -> bool:
     A loop that copies a vector is left alone.
     """
     loop = vectors.loop
+    if ASYNC not in loop.attributes:
+        return False
     match ops_of_class(loop.body, memref.LoadOp, memref.StoreOp):
         case [memref.LoadOp() as load, memref.StoreOp() as store]:
             pass
@@ -235,8 +237,7 @@ def copy_elements(vectors: VectorLoop) -> bool:
     branches = _branches(loop)
     spaces = space_of(load.memref.type), space_of(store.memref.type)
     if (
-        ASYNC not in loop.attributes
-        or (vectors.is_candidate and vectors.is_async_copy)
+        (vectors.is_candidate and vectors.is_async_copy)
         or spaces != (Space.GLOBAL, Space.SHARED)
         or bytes_of(load.res.type) not in CP_ASYNC["ca"].sizes
         or not (branches or store.value is load.res)
