@@ -94,26 +94,22 @@ _enter_position("ArgMax", torch.argmax)
 _enter_position("ArgMin", torch.argmin)
 
 
-def _scan(function: Callable[[T, int], T], x: T, axis: int, exclusive: int, reverse: int) -> T:
-    """Return a scan, optionally reverse or exclusive."""
-    x = x.flip(axis) if reverse else x
-    if exclusive:
-        neutral = torch.zeros_like if function is torch.cumsum else torch.ones_like
-        x = torch.cat([neutral(x.narrow(axis, 0, 1)), x.narrow(axis, 0, x.shape[axis] - 1)], axis)
-    found = function(x, axis).to(x.dtype)
-    return found.flip(axis) if reverse else found
+def _enter_scan(name: str, scan: Callable[[T, int], T], neutral: Callable[[T], T]) -> None:
+    """Add a scan, optionally reverse or exclusive."""
+
+    def scanned(x: T, axis: Number, *, exclusive: int = 0, reverse: int = 0) -> T:
+        dim = int(axis)
+        x = x.flip(dim) if reverse else x
+        if exclusive:
+            x = torch.cat([neutral(x.narrow(dim, 0, 1)), x.narrow(dim, 0, x.shape[dim] - 1)], dim)
+        found = scan(x, dim).to(x.dtype)
+        return found.flip(dim) if reverse else found
+
+    row(name)(scanned)
 
 
-@row("CumSum")
-def cumsum(x: T, axis: Number, *, exclusive: int = 0, reverse: int = 0) -> T:
-    """Return the cumulative sum."""
-    return _scan(torch.cumsum, x, int(axis), exclusive, reverse)
-
-
-@row("CumProd")
-def cumprod(x: T, axis: Number, *, exclusive: int = 0, reverse: int = 0) -> T:
-    """Return the cumulative product."""
-    return _scan(torch.cumprod, x, int(axis), exclusive, reverse)
+_enter_scan("CumSum", torch.cumsum, torch.zeros_like)
+_enter_scan("CumProd", torch.cumprod, torch.ones_like)
 
 
 @row("Einsum")

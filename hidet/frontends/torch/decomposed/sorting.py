@@ -246,42 +246,36 @@ def _logsumexp(parts: Callable[[], Tensor]) -> Tensor:
     return (parts() - finite).exp().sum(-2).log() + finite.squeeze(-2)
 
 
-def _extremes(x: Tensor, dim: int, largest: bool) -> Any:
-    """Return the cumulative extremes, and the index of the last one."""
-    if x.is_complex():
-        return NotImplemented
-    rows = _around(x.to(torch.int8) if x.dtype is torch.bool else x, dim)
-    low, high = -torch.inf, torch.inf
-    if not rows.is_floating_point():
-        low, high = torch.iinfo(rows.dtype).min, torch.iinfo(rows.dtype).max
-    if largest:
-        found = _scan(rows, low, _largest, torch.maximum)
-    else:
-        found = _scan(rows, high, lambda parts: parts().amin(-2), torch.minimum)
-    places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
-    last = torch.where((rows == found) | rows.isnan(), places, 0)
-    where = _scan(last, 0, _largest, torch.maximum).long()
-    return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
+def _extremes(largest: bool) -> Callable[[Tensor, int], Any]:
+    """Return the decomposition of a cumulative maximum or minimum, with the last one's index."""
+
+    def extremes(x: Tensor, dim: int) -> Any:
+        if x.is_complex():
+            return NotImplemented
+        rows = _around(x.to(torch.int8) if x.dtype is torch.bool else x, dim)
+        low, high = -torch.inf, torch.inf
+        if not rows.is_floating_point():
+            low, high = torch.iinfo(rows.dtype).min, torch.iinfo(rows.dtype).max
+        if largest:
+            found = _scan(rows, low, _largest, torch.maximum)
+        else:
+            found = _scan(rows, high, lambda parts: parts().amin(-2), torch.minimum)
+        places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
+        last = torch.where((rows == found) | rows.isnan(), places, 0)
+        where = _scan(last, 0, _largest, torch.maximum).long()
+        return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
+
+    return extremes
 
 
 def _largest(parts: Callable[[], Tensor]) -> Tensor:
     return parts().amax(-2)
 
 
-def cummax(x: Tensor, dim: int) -> Any:
-    """The cumulative maximum, and the index of the last one."""
-    return _extremes(x, dim, True)
-
-
-def cummin(x: Tensor, dim: int) -> Any:
-    """The cumulative minimum, and the index of the last one."""
-    return _extremes(x, dim, False)
-
-
 SORTING: dict[Any, Callable[..., Any]] = {
     aten.bucketize.Tensor: bucketize,
-    aten.cummax.default: cummax,
-    aten.cummin.default: cummin,
+    aten.cummax.default: _extremes(True),
+    aten.cummin.default: _extremes(False),
     aten.cumprod.default: _scanned(1, lambda parts: parts().prod(-2), torch.mul),
     aten.cumsum.default: _scanned(0, lambda parts: parts().sum(-2), torch.add),
     aten.kthvalue.default: kthvalue,

@@ -16,6 +16,7 @@ asin = unary(torch.asin, "the arc sine")
 asinh = unary(torch.asinh, "the inverse hyperbolic sine")
 atan = unary(torch.atan, "the arc tangent")
 atanh = unary(torch.atanh, "the inverse hyperbolic tangent")
+bitwise_invert = unary(torch.bitwise_not, "the bitwise complement", "bitwise_invert")
 ceil = unary(torch.ceil, "the nearest integer above")
 conj = unary(torch.conj_physical, "the complex conjugate", "conj")
 cos = unary(torch.cos, "the cosine")
@@ -56,16 +57,11 @@ bitwise_right_shift = binary(torch.bitwise_right_shift, "x >> y")
 bitwise_xor = binary(torch.bitwise_xor, "x ^ y")
 divide = binary(torch.divide, "x / y")
 logaddexp = binary(torch.logaddexp, "log(exp(x) + exp(y))")
+mod = binary(torch.fmod, "the remainder of truncated division, as C's x % y,", "mod")
 multiply = binary(torch.multiply, "x * y")
 pow = binary(torch.pow, "x ** y")
 remainder = binary(torch.remainder, "the remainder of floor division, Python's x % y,")
 subtract = binary(torch.subtract, "x - y")
-
-
-@operator
-def bitwise_invert(x: T) -> T:
-    """Return the bitwise complement."""
-    return torch.bitwise_not(x)
 
 
 @operator
@@ -90,12 +86,6 @@ def maximum(a: T, b: T, *others: T) -> T:
 def minimum(a: T, b: T, *others: T) -> T:
     """Return the elementwise minimum of several tensors."""
     return reduce(torch.minimum, (a, b, *others))
-
-
-@operator
-def mod(x: T, y: T) -> T:
-    """Return the remainder of truncated division, with the sign of x, like `%` in C."""
-    return torch.fmod(x, y)
 
 
 @operator
