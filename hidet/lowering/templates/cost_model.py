@@ -173,13 +173,12 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput
         cache = 0
     beside = sum(times) - max(times) - traffic / 2  # at most half is multicast
     stores = _stored_bytes(tile, problem) / STAGED_STORES
-    return (
-        max(*times, cache) + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
-    )
+    longest = max(*times, cache)
+    return longest + pace.beside * beside + pace.waiting * waiting + stores + LAUNCH + START
 
 
 def throughput(choice: Blocking, problem: Problem, arch: Arch) -> Throughput:
-    """Return the times without latencies.
+    """Return the times in microseconds, without latencies.
 
     All tilings with the same tile have the same.
     """
