@@ -82,7 +82,11 @@ def test_float32(name, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.float16, pytest.param(torch.bfloat16, marks=pytest.mark.slow)],
+    ids=str,
+)
 @pytest.mark.parametrize("name", ["mlp", "lenet", "gpt"])
 def test_half(name, dtype, device):
     check(CASES[name], device, dtype)

@@ -210,7 +210,12 @@ RESIDUAL = replace(
     ],
 )
 @pytest.mark.parametrize(
-    ("batch", "m", "n", "k"), [(1, 200, 304, 136), (3, 130, 264, 72), (1, 70, 264, 41)]
+    ("batch", "m", "n", "k"),
+    [
+        (1, 200, 304, 136),
+        pytest.param(3, 130, 264, 72, marks=pytest.mark.slow),
+        (1, 70, 264, 41),
+    ],
 )
 def test_staged_residual(check, choose, blocking, batch, m, n, k):
     """A residual comes and the result goes through the same shared memory, tile after tile."""
