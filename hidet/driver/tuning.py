@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -21,53 +21,57 @@ from hidet.errors import CompilationError
 from hidet.runtime.plan import Plan
 from hidet.tuning.tuner import Built, Conditions, Tuner
 from hidet.tuning.winners import Winners
-from hidet.tuning.workers import Message, WorkerError, WorkerPool
+from hidet.tuning.workers import WorkerError, WorkerPool
 
 MOST_IN_A_RUN = 8
 """The maximal number of candidates per run of the compiler, whose start-up they share."""
 
 
 class CandidateBuilder(ExitStack):
-    """Lowers candidates in worker processes and compiles them, on all cores."""
+    """Lowers candidates in worker processes and compiles them, on all cores; a context manager."""
 
     def __init__(self, target: Target) -> None:
         super().__init__()
         self._target = target
         self._workers = target.options.num_workers
         self._pool = self.enter_context(WorkerPool(WORKER, self._workers, LOWER_SECONDS))
+        self._threads = ThreadPoolExecutor(self._workers)
+        self.callback(self._threads.shutdown, cancel_futures=True)
+        self._running: list[Future[list[Built]]] = []
 
-    def build(
+    def submit(
         self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
+    ) -> list[Callable[[], Built]]:
+        """Start to build programs of one fusion each; see `Builder`."""
+        self._running = [each for each in self._running if not each.done()]
+        free = max(1, self._workers - len(self._running))
+        size = min(MOST_IN_A_RUN, -(-len(candidates) // free)) or 1
+        found: list[Callable[[], Built]] = []
+        for start in range(0, len(candidates), size):
+            batch = candidates[start : start + size]
+            built = self._threads.submit(self._build, batch, advance)
+            self._running.append(built)
+            found += [partial(_item, built, number) for number in range(len(batch))]
+        return found
+
+    def _build(
+        self, batch: Sequence[tuple[str, str]], advance: Callable[[], object]
     ) -> list[Built]:
-        """Build programs of one fusion each, with the text of their config; see `Builder`."""
-        requests: list[Message] = [
-            {"program": text, "config": config, "arch": str(self._target.arch), "number": number}
-            for number, (text, config) in enumerate(candidates)
-        ]
-        replies = self._pool.ask_all(requests)
-        lowered = {
-            number: (Plan.from_json(reply["plan"]), str(reply["source"]))
-            for number, reply in enumerate(replies)
-            if not isinstance(reply, WorkerError)
-        }
-        size = min(MOST_IN_A_RUN, -(-len(lowered) // self._workers)) or 1
-        numbers = list(lowered)
-        batches = [numbers[start : start + size] for start in range(0, len(numbers), size)]
-
-        def compile_batch(batch: Sequence[int]) -> dict[int, Built]:
-            built = self._compile({number: lowered[number] for number in batch})
-            for _ in batch:
-                advance()
-            return built
-
-        with ThreadPoolExecutor(self._workers) as threads:
-            built = list(threads.map(compile_batch, batches))
-        found = dict(chain.from_iterable(each.items() for each in built))
-        for number, reply in enumerate(replies):
+        """Lower candidates one after the other, and compile them in one run."""
+        found: dict[int, Built] = {}
+        lowered: dict[int, tuple[Plan, str]] = {}
+        for number, (text, config) in enumerate(batch):
+            arch = str(self._target.arch)
+            request = {"program": text, "config": config, "arch": arch, "number": number}
+            reply = self._pool.ask(request)
             if isinstance(reply, WorkerError):
                 found[number] = reply
-                advance()
-        return [found[number] for number in range(len(candidates))]
+            else:
+                lowered[number] = Plan.from_json(reply["plan"]), str(reply["source"])
+        found |= self._compile(lowered) if lowered else {}
+        for _ in batch:
+            advance()
+        return [found[number] for number in range(len(batch))]
 
     def _compile(self, batch: dict[int, tuple[Plan, str]]) -> dict[int, Built]:
         """Compile plans and sources in one run; if it fails, separately, to find out which fail."""
@@ -93,6 +97,10 @@ class CandidateBuilder(ExitStack):
             plan = replace(lowered, kernels=kernels)
             built[number] = {"plan": plan.to_json(), "artifacts": {key: b64encode(binary).decode()}}
         return built
+
+
+def _item(built: Future[list[Built]], number: int) -> Built:
+    return built.result()[number]
 
 
 class Tune(ModulePass):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
@@ -43,10 +44,13 @@ Built: TypeAlias = Message | WorkerError
 class Builder(Protocol):
     """Lowers and builds candidates."""
 
-    def build(
+    def submit(
         self, candidates: Sequence[tuple[str, str]], advance: Callable[[], object]
-    ) -> list[Built]:
-        """Build programs of one fusion each, with the text of their config."""
+    ) -> list[Callable[[], Built]]:
+        """Start to build programs of one fusion each, with the text of their config.
+
+        `advance` is called for each when it is built; each result waits for its candidate.
+        """
         ...
 
 
@@ -128,18 +132,31 @@ class Tuner:
                     self._found[key] = winner.config
 
     def search(self, searches: Sequence[Search]) -> None:
-        """Run searches concurrently, and store each winner when its search ends."""
-        conditions = self._conditions
-        with Progress(conditions.progress) as progress, self._make_builder() as builder:
-            bench = _Bench(conditions)
+        """Run searches concurrently, and store each winner when its search ends.
+
+        Candidates are measured while later ones are built, and each search starts its next round
+        when its last one is measured. On a CPU everything is built first, as compilers would slow
+        down what is measured.
+        """
+        mode = self._conditions.progress
+        with Progress(mode) as progress, self._make_builder() as builder:
+            bench = _Bench(self._conditions)
+            queue = deque(_submit(searches, builder, progress))
             try:
-                going = list(searches)
-                while going:
-                    _round(going, builder, bench, progress)
-                    for search in [each for each in going if not each.next_round()]:
+                if self._conditions.arch.is_cpu:
+                    for _, _, built in queue:
+                        built()
+                while queue:
+                    search, config, built = queue.popleft()
+                    search.add(bench.measure(search, config, built()))
+                    progress.measured(_best(search))
+                    if queue and queue[0][0] is search:
+                        continue
+                    if further := _submit([search], builder, progress):
+                        queue.extend(further)
+                    else:
                         bench.time_again(search)
                         self._keep(search)
-                        going.remove(search)
             finally:
                 bench.close()
         self.searches.extend(searches)
@@ -166,15 +183,15 @@ class Tuner:
         self._found[problem.key] = config
 
 
-def _round(searches: Sequence[Search], builder: Builder, bench: _Bench, progress: Progress) -> None:
-    """Build and measure the next candidates of each search."""
+def _submit(
+    searches: Sequence[Search], builder: Builder, progress: Progress
+) -> list[tuple[Search, Config, Callable[[], Built]]]:
+    """Start to build the next candidates of each search."""
     wanted = [(search, config) for search in searches for config in search.next_round()]
     progress.expect(len(wanted))
     texts = [(s.problem.text, str(s.problem.attribute(config))) for s, config in wanted]
-    candidates = builder.build(texts, progress.built)
-    for (search, config), built in zip(wanted, candidates, strict=True):
-        search.add(bench.measure(search, config, built))
-        progress.measured(_best(search))
+    built = builder.submit(texts, progress.built)
+    return [(*which, each) for which, each in zip(wanted, built, strict=True)]
 
 
 def _best(search: Search) -> str:

@@ -142,8 +142,10 @@ class WorkerPool(ExitStack):
         super().__init__()
         self.count = count
         self._workers = [Worker(module, time_limit) for _ in range(count)]
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self.callback(worker.close)
+            self._idle.put(worker)
 
     def start(self) -> None:
         """Start all workers, rather than at their first requests."""
@@ -153,31 +155,24 @@ class WorkerPool(ExitStack):
             except WorkerCrash:
                 return  # the first request tries again, and reports it
 
-    def ask_all(self, requests: Sequence[Message]) -> list[Message | WorkerError]:
-        """Return the replies to requests, or errors."""
-        replies = dict(self.ask_each(requests))
-        return [replies[number] for number in range(len(requests))]
+    def ask(self, request: Message) -> Message | WorkerError:
+        """Return the reply of an idle worker, or an error; threads may call it concurrently."""
+        worker = self._idle.get()
+        try:
+            return worker.ask(request)
+        except WorkerError as error:
+            return error
+        finally:
+            self._idle.put(worker)
 
     def ask_each(self, requests: Sequence[Message]) -> Generator[tuple[int, Message | WorkerError]]:
         """Yield the number of each request and its reply, or an error, as they arrive.
 
         If the iteration ends early, the workers are killed.
         """
-        idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self._workers:
-            idle.put(worker)
-
-        def ask(request: Message) -> Message | WorkerError:
-            worker = idle.get()
-            try:
-                return worker.ask(request)
-            except WorkerError as error:
-                return error
-            finally:
-                idle.put(worker)
-
-        threads = ThreadPoolExecutor(len(self._workers))
-        running = {threads.submit(ask, request): number for number, request in enumerate(requests)}
+        threads = ThreadPoolExecutor(self.count)
+        asked = (threads.submit(self.ask, request) for request in requests)
+        running = {future: number for number, future in enumerate(asked)}
         try:
             for future in as_completed(tuple(running)):
                 yield running.pop(future), future.result()

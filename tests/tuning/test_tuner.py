@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from contextlib import nullcontext
+from functools import partial
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -46,12 +48,12 @@ class FakeBuilder:
         self.choose = choose
         self.built = 0
 
-    def build(self, candidates, advance):
+    def submit(self, candidates, advance):
         found = [self.choose(self.built + number) for number in range(len(candidates))]
         self.built += len(candidates)
         for _ in candidates:
             advance()
-        return found
+        return [lambda each=each: each for each in found]
 
 
 def make_tuner(store, builder, space=1):
@@ -137,6 +139,42 @@ def test_all_candidates_fail(store, fusions):
     tuner.tune(fusions())  # once is enough, also where an error has the passes run again
     assert builder.built == 8
     assert Winners(store).state() == ""
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "cpu"])
+def test_measured_while_others_are_built(store, monkeypatch, arch):
+    """On a GPU a candidate waits for no later one, and a round for no other search."""
+    events = []
+
+    class Rounds:
+        best, problem = None, SimpleNamespace(text="", attribute=str)
+
+        def __init__(self, *rounds):
+            self.rounds = list(rounds)
+
+        def next_round(self):
+            return self.rounds.pop(0) if self.rounds else []
+
+        def add(self, outcome):
+            events.append(f"measured {outcome}")
+
+    class Builder:
+        def submit(self, candidates, advance):
+            return [partial(events.append, f"built {config}") for _, config in candidates]
+
+    bench = SimpleNamespace(
+        measure=lambda search, config, built: config,
+        time_again=lambda search: None,
+        close=lambda: None,
+    )
+    monkeypatch.setattr(tuner_module, "_Bench", lambda conditions: bench)
+    monkeypatch.setattr(Tuner, "_keep", lambda self, search: events.append("kept"))
+    conditions = Conditions(2, Arch.parse(arch), "1", arch, "off")
+    tuner = Tuner(conditions, Winners(store), lambda: nullcontext(Builder()))
+    tuner.search([Rounds(["a1"], ["a2"]), Rounds(["b1", "b2"])])
+    order = ["built a1", "measured a1", "built b1", "measured b1", "built b2", "measured b2"]
+    ahead = ["built a1", "built b1", "built b2"] if arch == "cpu" else []
+    assert events == [*ahead, *order, "kept", "built a2", "measured a2", "kept"]
 
 
 def test_equal_fusions_are_searched_once(store, candidate, fusions):
@@ -244,17 +282,18 @@ def test_builder_finds_the_culprit(store, problem, monkeypatch):
     ]
     texts[2] = (the_problem.text, '{template = "matmul"}')  # does not lower
     builder = CandidateBuilder(cpu_target(store))
-    ask_all = builder._pool.ask_all
+    ask = builder._pool.ask
 
-    def break_one(requests):
-        replies = ask_all(requests)
-        replies[5] = {**replies[5], "source": replies[5]["source"] + "\nsyntax error;\n"}
-        return replies
+    def break_one(request):
+        reply = ask(request)
+        if request["config"] == texts[5][1]:
+            reply = {**reply, "source": reply["source"] + "\nsyntax error;\n"}
+        return reply
 
-    monkeypatch.setattr(builder._pool, "ask_all", break_one)
+    monkeypatch.setattr(builder._pool, "ask", break_one)
     done = []
     with builder:
-        built = builder.build(texts, lambda: done.append(None))
+        built = [each() for each in builder.submit(texts, lambda: done.append(None))]
     assert len(done) == len(texts) == 8
     bad = {number: str(each) for number, each in enumerate(built) if isinstance(each, WorkerError)}
     assert set(bad) == {2, 5}
@@ -277,7 +316,8 @@ def test_runs_of_the_compiler_are_shared(store, problem, monkeypatch):
 
     monkeypatch.setattr(tuning_module, "build_kernels", count)
     with CandidateBuilder(cpu_target(store)) as builder:
-        builder.build(texts, lambda: None)
+        for built in builder.submit(texts, lambda: None):
+            built()
     assert [source.count("HIDET_KERNEL(") for source in sources] == [4, 4]
 
 

@@ -98,17 +98,17 @@ def test_process_that_cannot_be_started(module, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with WorkerPool(module, 2, time_limit=60) as pool:
         pool.start()
-        (reply,) = pool.ask_all([double(1)])
+        reply = pool.ask(double(1))
     assert isinstance(reply, WorkerCrash)
     assert str(reply).startswith("its process cannot be started")
 
 
 def test_pool(module):
-    """Replies come in the order of the requests, failures among them."""
+    """Replies name their requests, failures among them."""
     with WorkerPool(module, 3, time_limit=60) as pool:
         requests = [{"do": "die"} if n % 4 == 1 else double(n) for n in range(11)]
-        replies = pool.ask_all(requests)
-    for number, reply in enumerate(replies):
+        replies = dict(pool.ask_each(requests))
+    for number, reply in replies.items():
         if number % 4 == 1:
             assert isinstance(reply, WorkerError)
         else:
@@ -129,7 +129,7 @@ def test_pool_that_is_left_early(module):
 
 def test_workers_do_not_outlive_the_pool(module):
     with WorkerPool(module, 2, time_limit=60) as pool:
-        replies = pool.ask_all([double(1), double(2)])
+        replies = list(pool.ask_each([double(1), double(2)]))
         processes = [worker._process for worker in pool._workers if worker._process]
     assert len(replies) == 2
     assert processes
