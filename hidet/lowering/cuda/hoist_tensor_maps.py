@@ -65,7 +65,8 @@ def _hoist_maps(kernel: KernelOp) -> list[int]:
             )
         key = (buffer, op.first, op.steps, op.kind)
         if key not in hoisted:
-            wanted = (f"{buffer.name_hint or 'tensor'}_map{number or ''}" for number in count())
+            own = (buffer.name_hint or "tensor").rstrip("_")  # C++ reserves double underscores
+            wanted = (f"{own}_map{number or ''}" for number in count())
             name = next(name for name in wanted if name not in names)
             names.add(name)
             hoisted[key] = kernel.add_argument(op.kind, name, like=buffer.index)

@@ -3,7 +3,7 @@
 // What a kernel makes of an argument comes as an argument: equal maps once, and what nothing else
 // uses, %x, goes. The map of %y, which the kernel writes, counts as written. No name is taken twice.
 
-cuda.kernel @f(%x : memref<2048xf16> {cuda.readonly}, %n : i32 {cuda.unsigned}, %y : memref<2048xf16>, %i : index) grid(1) block(32) {
+cuda.kernel @f(%x : memref<2048xf16> {cuda.readonly}, %n : i32 {cuda.unsigned}, %y_ : memref<2048xf16>, %i : index) grid(1) block(32) {
   %s = memref.alloca() : memref<64x32xf16, #cuda.space<shared>>
   %b = memref.alloca() : memref<1xi64, #cuda.space<shared>>
   %c = arith.cmpi eq, %n, %n : i32
@@ -15,11 +15,11 @@ cuda.kernel @f(%x : memref<2048xf16> {cuda.readonly}, %n : i32 {cuda.unsigned}, 
   cuda.tma_load %m(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<64x32xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<64x32xf16>, box [64, 32]>
   %x_map = cuda.tensor_map %x offset 1024 strides [64, 1] : memref<2048xf16> -> !cuda.tensor_map<tensor<16x64xf16>, box [16, 32]>
   cuda.tma_load %x_map(%n, %n) to %s[%i, %i] barrier %b[%i] : memref<64x32xf16, #cuda.space<shared>>, memref<1xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<16x64xf16>, box [16, 32]>
-  %o = cuda.tensor_map %y : memref<2048xf16> -> !cuda.tensor_map<tensor<64x32xf16>, box [64, 32]>
+  %o = cuda.tensor_map %y_ : memref<2048xf16> -> !cuda.tensor_map<tensor<64x32xf16>, box [64, 32]>
   cuda.tma_store %s[%i, %i] to %o(%n, %n) : memref<64x32xf16, #cuda.space<shared>>, !cuda.tensor_map<tensor<64x32xf16>, box [64, 32]>
-  %e = memref.load %y[%i] : memref<2048xf16>
+  %e = memref.load %y_[%i] : memref<2048xf16>
 }
-// CHECK:      cuda.kernel @f(%n : i32 {cuda.unsigned}, %y : memref<2048xf16>, %i : index,
+// CHECK:      cuda.kernel @f(%n : i32 {cuda.unsigned}, %y_ : memref<2048xf16>, %i : index,
 // CHECK-SAME:   %x_map1 : !cuda.tensor_map<tensor<64x32xf16>, box [64, 32]> {cuda.readonly},
 // CHECK-SAME:   %x_map2 : !cuda.tensor_map<tensor<16x64xf16>, box [16, 32]> {cuda.readonly, cuda.map = {offset = 1024 : i64, strides = array<i64: 64, 1>}},
 // CHECK-SAME:   %y_map : !cuda.tensor_map<tensor<64x32xf16>, box [64, 32]>)
@@ -30,7 +30,7 @@ cuda.kernel @f(%x : memref<2048xf16> {cuda.readonly}, %n : i32 {cuda.unsigned}, 
 // CHECK:        cuda.tma_load %x_map1(
 // CHECK-NEXT:   cuda.tma_load %x_map2(
 // CHECK-NEXT:   cuda.tma_store %s[%i, %i] to %y_map(
-// CHECK-NEXT:   memref.load %y[%i]
+// CHECK-NEXT:   memref.load %y_[%i]
 
 // -----
 
