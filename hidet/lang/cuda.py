@@ -26,7 +26,12 @@ from hidet.frontends.script.functional import cvt
 from hidet.frontends.script.ids import *
 from hidet.frontends.script.loads_and_stores import *
 from hidet.frontends.script.mathematics import scalar_function
-from hidet.frontends.script.memory import dynamic_shared_memory, register_tensor, shared_tensor
+from hidet.frontends.script.memory import (
+    dynamic_shared_memory,
+    map_shared_rank,
+    register_tensor,
+    shared_tensor,
+)
 from hidet.frontends.script.tensor_core import *
 from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
 from hidet.frontends.script.warps import *
@@ -52,7 +57,8 @@ __all__: list[str] = ["__brev", "__brevll", "__clz", "__clzll", "__ffs", "__ffsl
 __all__ += ["__funnelshift_l", "__funnelshift_lc", "__funnelshift_r", "__funnelshift_rc", "brev"]
 __all__ += ["__popcll", "clz", "cvt", "dynamic_shared_memory", "ffs", "funnelshift_l", "popc"]
 __all__ += ["funnelshift_lc", "funnelshift_r", "funnelshift_rc", "printf", "register_tensor"]
-__all__ += ["__umulhi", "philox", "shared_tensor", "tensor_map", "umulhi", "wgmma_accumulator"]
+__all__ += ["__umulhi", "map_shared_rank", "philox", "shared_tensor", "tensor_map", "umulhi"]
+__all__ += ["wgmma_accumulator"]
 __all__ += async_copy.__all__
 __all__ += atomics.__all__
 __all__ += barriers.__all__

@@ -16,6 +16,20 @@ static thread_local unsigned opened_before[kMaxFibers];
 
 static inline void start_cluster() { cluster_barrier.arrived = 0; }
 
+// Open the barrier if all threads have come that are still there: nobody waits for others.
+static inline void try_to_open_cluster_barrier() {
+  NamedBarrier& barrier = cluster_barrier;
+  if (barrier.arrived == 0 || barrier.arrived < int(block->running())) return;
+  barrier.arrived = 0;
+  ++barrier.opened;
+#if defined(HIDET_STRICT)
+  order.end_phase(&barrier);
+#endif
+  block->wake(&barrier);
+}
+
+static void leave_cluster() { try_to_open_cluster_barrier(); }
+
 // The same place in the shared memory of another block.
 template <typename T>
 static inline T* in_block(T* p, int number) {
@@ -32,13 +46,8 @@ static inline void cluster_arrive() {
   // What a thread does from here to its wait is not ordered.
   cpu::order.arrive(&barrier, cpu::block->thread());
 #endif
-  if (++barrier.arrived < int(cpu::block->threads_of_cluster())) return;
-  barrier.arrived = 0;
-  ++barrier.opened;
-#if defined(HIDET_STRICT)
-  cpu::order.end_phase(&barrier);
-#endif
-  cpu::block->wake(&barrier);
+  ++barrier.arrived;
+  cpu::try_to_open_cluster_barrier();
 }
 
 static inline void cluster_wait(unsigned line = __builtin_LINE()) {
@@ -48,6 +57,11 @@ static inline void cluster_wait(unsigned line = __builtin_LINE()) {
 #if defined(HIDET_STRICT)
   cpu::order.wait(&barrier, cpu::block->thread());
 #endif
+}
+
+template <typename T>
+static inline T& map_shared_rank(T& array, int number) {
+  return *cpu::in_block(&array, number);
 }
 
 static inline void mbarrier_arrive_cluster(BarrierPointer bar, int number,

@@ -41,10 +41,14 @@ class Chance {
     next();
   }
 
+  // A number below `count`, which is not 0.
+  unsigned below(unsigned count) { return unsigned(next() % count); }
+
   // One of the bits that are set in `bits`, of which there is one at least.
   unsigned bit_of(unsigned bits) {
-    const unsigned count = unsigned(__builtin_popcount(bits));
-    for (unsigned skipped = unsigned(next() % count); skipped > 0; --skipped) bits &= bits - 1;
+    for (unsigned skipped = below(unsigned(__builtin_popcount(bits))); skipped > 0; --skipped) {
+      bits &= bits - 1;
+    }
     return unsigned(__builtin_ctz(bits));
   }
 

@@ -27,6 +27,14 @@ HIDET_DEVICE void mbarrier_arrive_cluster(BarrierPointer bar, int block) {
       : "memory");
 }
 
+// An array of shared memory in the same place of another block of the cluster.
+template <typename T>
+HIDET_DEVICE T& map_shared_rank(T& array, int block) {
+  T* mapped;
+  asm("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(&array), "r"(block));
+  return *mapped;
+}
+
 #define HIDET_TMA_MULTICAST(rank, list, ...)                                                     \
   asm volatile(                                                                                  \
       "cp.async.bulk.tensor." #rank                                                              \

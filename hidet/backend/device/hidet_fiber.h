@@ -70,6 +70,7 @@ struct Fiber {
 };
 
 [[noreturn]] static void run_fiber();
+static void leave_cluster();  // a thread has finished (hidet_cpu_cluster.h)
 
 // The block that a thread of the operating system runs. Threads are numbered as on CUDA, x fastest.
 class Block {
@@ -90,6 +91,7 @@ class Block {
     if (cluster_ > 1) blockIdx = block_of_rank();  // kernels ask at once, or never
     thread_(args_);
     --running_;
+    if (cluster_ > 1) leave_cluster();
     const Switch change = stop();
     switch_context(change.from, change.to);
     __builtin_unreachable();
@@ -172,7 +174,7 @@ class Block {
   MeetingPoint& barrier() { return cluster_ == 1 ? barrier_ : blocks_[rank()]; }
   unsigned rank() const { return cluster_ == 1 ? 0 : current_ / threads_; }  // in the cluster
   unsigned thread_of_cluster() const { return current_; }
-  unsigned threads_of_cluster() const { return barrier_.count; }
+  unsigned running() const { return running_; }  // threads of the cluster that have not finished
   Warp& warp() { return warps_[current_ / kWarpSize]; }
   LaneWait* lanes() { return &lanes_[current_ / kWarpSize * kWarpSize]; }  // of the running warp
   WarpGroup& group() { return groups_[current_ / kGroupSize]; }
@@ -315,12 +317,13 @@ class Block {
   // A thread that can run, by chance: first a warp, then a lane of it.
   Switch pick() {
     Fiber* const here = &fibers_[current_];
-    unsigned able = 0;  // the warps with a thread that can run
+    unsigned able = 0;  // the warps with a thread that can run; a cluster has up to 256
     for (unsigned first = 0; first < barrier_.count; first += kWarpSize) {
-      able |= unsigned(ready_[first / kWarpSize] != 0) << first / kWarpSize;
+      able += ready_[first / kWarpSize] != 0;
     }
     if (able == 0) return {&here->context, &outside_};
-    const unsigned warp = chance_.bit_of(able);
+    unsigned warp = 0;
+    for (unsigned skipped = chance_.below(able); ready_[warp] == 0 || skipped-- > 0;) ++warp;
     current_ = warp * kWarpSize + chance_.bit_of(ready_[warp]);
     Fiber* const next = &fibers_[current_];
     *index_ = next->index;

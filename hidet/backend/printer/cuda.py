@@ -165,6 +165,13 @@ def _dynamic_shared(op: cuda.DynamicSharedOp, writer: Writer) -> None:
     writer.line(f"auto& {name} = hidet::dynamic_shared<{kind}>({op.offset.value.data});")
 
 
+def _map_shared_rank(op: cuda.MapSharedRankOp, writer: Writer) -> None:
+    """Print `auto& peer = hidet::map_shared_rank(sa, 1);`."""
+    array, block = writer.text_of(op.array), passed(writer.text_of(op.block), INT)
+    mapped = call("hidet::map_shared_rank", [array, block], "")
+    writer.line(f"auto& {writer.declare(op.result)} = {mapped.text};")
+
+
 def _view(op: cuda.ViewOp, writer: Writer) -> None:
     """Print `auto* const p = hidet::view<hidet::half>(&x[i]);`, which is const if x is."""
     first = address(op.source, op.indices, writer.text_of)
@@ -251,6 +258,7 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.CopyVectorOp: _copy_vector,
     cuda.DynamicSharedOp: _dynamic_shared,
     cuda.LeaveOp: lambda op, writer: writer.line(f"{op.kind.data.value};"),
+    cuda.MapSharedRankOp: _map_shared_rank,
     cuda.PrintfOp: _printf,
     cuda.SyncThreadsOp: lambda _, writer: writer.line("hidet::sync_threads();"),
     cuda.SyncWarpOp: _sync_warp,

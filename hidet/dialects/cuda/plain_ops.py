@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.arch.hopper import MBARRIER
 from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
-from hidet.dialects.cuda.instructions import Collective, WarpCollective
+from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp
 
 Base = TypeVar("Base", bound=InstructionOp)
@@ -109,14 +109,15 @@ LaunchDependentsOp = _plain(
     Instruction("launch_dependents", (), "griddepcontrol.launch_dependents", 90, orders=True),
 )
 ClusterArriveOp = _plain(
-    "arrives at the cluster barrier without waiting.",
+    "arrives at the cluster barrier without waiting.\n\nWhole warps do; those that have ended are "
+    "not waited for.",
     Instruction("cluster_arrive", (), "barrier.cluster.arrive.aligned", 90, orders=True),
-    Collective(),
+    WarpCollective(),
 )
 ClusterWaitOp = _plain(
     "waits until all threads of the cluster have arrived at its barrier.",
     Instruction("cluster_wait", (), "barrier.cluster.wait.aligned", 90, orders=True),
-    Collective(),
+    WarpCollective(),
 )
 
 # ---- fences, and sleep ---------------------------------------------------------------------------

@@ -1,9 +1,24 @@
-"""Addresses as values: reinterpreted memory, integers, and dynamic shared memory."""
+"""Addresses as values: reinterpreted memory, integers, and shared memory.
+
+Parts of the dynamic shared memory of a block, and arrays of other blocks of its cluster.
+"""
+
+from typing import ClassVar
 
 from xdsl.dialects.arith import CmpiOp
-from xdsl.dialects.builtin import I64, FixedBitwidthType, IndexType, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import (
+    I64,
+    FixedBitwidthType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    i32,
+    i64,
+)
 from xdsl.ir import Operation
 from xdsl.irdl import (
+    BaseAttr,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     prop_def,
@@ -113,3 +128,29 @@ class DynamicSharedOp(FieldsOp):
         offset, size = self.offset.value.data, kind.element_type.size
         if offset < 0 or offset % size:
             raise VerifyException(f"{offset} bytes is no valid offset for elements of {size} bytes")
+
+
+@irdl_op_definition
+class MapSharedRankOp(FieldsOp):
+    """`cuda.map_shared_rank %x, %n : memref<4x8xf32, #cuda.space<shared>>`: %x of another block.
+
+    It is the array at the same place in the shared memory of block n of the cluster (PTX ISA,
+    mapa). The barriers of the cluster order accesses to it.
+    """
+
+    name = "cuda.map_shared_rank"
+
+    T: ClassVar = VarConstraint("T", BaseAttr(MemRefType))
+
+    array = operand_def(T)
+    block = operand_def(i32)
+    result = result_def(T)
+
+    assembly_format = "$array `,` $block attr-dict `:` type($array)"
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        """Check the space and the shape."""
+        kind = memref_type(self.array)
+        if space_of(kind) is not Space.SHARED or min(kind.get_shape(), default=1) < 1:
+            raise VerifyException(f"a whole array in shared memory is mapped, unlike {kind}")

@@ -13,16 +13,16 @@ from xdsl.ir import Attribute, SSAValue
 
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import known_index
-from hidet.dialects.cuda.views import DynamicSharedOp
+from hidet.dialects.cuda.views import DynamicSharedOp, MapSharedRankOp
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import VoidPointer
-from hidet.frontends.script.scalars import Index, Scalar, is_integer
+from hidet.frontends.script.scalars import Index, Scalar, convert, is_integer
 from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_address
 from hidet.frontends.script.tracing import current, insert
-from hidet.frontends.script.types import TensorType, as_tuple, check_shape, element_type
+from hidet.frontends.script.types import I32, TensorType, as_tuple, check_shape, element_type
 from hidet.frontends.script.variables import mark_sign
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
 
@@ -78,6 +78,32 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
     if kind.lanes > 1:
         align(made.memory, access_bytes(kind.dtype.nbytes))
     return made
+
+
+def map_shared_rank(tensor: object, rank: object) -> Tensor:
+    """Return a tensor of shared memory in another block of the cluster, as CUDA's cluster groups.
+
+    `cluster_sync()` orders accesses to it, and keeps the blocks until others have read from them.
+
+    Args:
+        tensor: a whole tensor of the own block.
+        rank: the linear index of the other block in the cluster, see `block_rank_in_cluster`.
+
+    Raises:
+        ScriptError: it is no whole tensor in shared memory.
+    """
+    if (
+        not isinstance(tensor, Tensor)
+        or tensor.part is not None
+        or tensor.base
+        or space_of(tensor.memory.type) is not Space.SHARED
+    ):
+        raise ScriptError(
+            f"map_shared_rank takes a tensor in shared memory, not {describe(tensor)}",
+            hint="pass what shared_tensor() has returned",
+        )
+    mapped = insert(MapSharedRankOp(tensor.memory, convert(rank, I32).ssa))
+    return replace(tensor, memory=mapped.result)
 
 
 def _tensor_in(

@@ -246,6 +246,8 @@ def _names_by_kind(op: Operation) -> tuple[str, ...]:
             return ("smem",)
         case cuda.ViewOp():
             return ("view",)
+        case cuda.MapSharedRankOp():
+            return ("peer",)
         case memref.AllocaOp() if cuda.space_of(op.memref.type) is cuda.Space.SHARED:
             return ("smem",)
         case memref.AllocaOp():

@@ -15,6 +15,7 @@ from hidet.analysis.memory import accesses_of, may_alias, root_of
 from hidet.arch.instructions import CP_ASYNC
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda.views import MapSharedRankOp
 from hidet.dialects.shaped import element_of, memref_type
 from hidet.dialects.walking import ops_in, ops_of_class
 
@@ -179,7 +180,7 @@ def _may_be_vector(array: SSAValue) -> bool:
     """Return whether a memref is an aligned row-major array in global or shared memory."""
     kind = memref_type(array)
     return (
-        root_of(array) is array
+        (root_of(array) is array or isinstance(array.owner, MapSharedRankOp))
         and space_of(kind) in (Space.GLOBAL, Space.SHARED)
         and isinstance(kind.layout, NoneAttr)
         and kind.get_num_dims() > 0

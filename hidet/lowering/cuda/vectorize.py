@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
-from hidet.analysis.memory import is_arithmetic
+from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
@@ -186,7 +186,7 @@ def _start_of(local: SSAValue) -> Address:
 
 
 def _align(array: SSAValue, size: int) -> None:
-    op = array.owner
+    op = root_of(array).owner
     if isinstance(op, memref.AllocaOp) and (op.alignment is None or op.alignment.value.data < size):
         op.alignment = IntegerAttr(size, i64)
 

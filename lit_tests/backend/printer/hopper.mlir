@@ -87,6 +87,8 @@ cuda.kernel @cluster(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], s
   cuda.cluster_arrive
   // CHECK-NEXT: hidet::cluster_wait();
   cuda.cluster_wait
+  // CHECK-NEXT: auto& peer = hidet::map_shared_rank(s, n);
+  %peer = cuda.map_shared_rank %s, %n : memref<128x64xf16, #shared>
   // CHECK-NEXT: hidet::mbarrier_arrive_cluster(b, n);
   cuda.mbarrier_arrive_cluster %b[%0] block %n : memref<4xi64, #shared>
   // CHECK-NEXT: hidet::tma_load_multicast(&s[0][0], b, map, n, n, n);

@@ -96,6 +96,8 @@ cuda.kernel @cluster(%map : !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], s
   cuda.cluster_arrive
   // CHECK-NEXT: cuda.cluster_wait
   cuda.cluster_wait
+  // CHECK-NEXT: %peer = cuda.map_shared_rank %s, %n : memref<128x64xf16, #cuda.space<shared>>
+  %peer = cuda.map_shared_rank %s, %n : memref<128x64xf16, #cuda.space<shared>>
   // CHECK-NEXT: cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
   cuda.mbarrier_arrive_cluster %b[%i] block %n : memref<4xi64, #cuda.space<shared>>
   // CHECK-NEXT: cuda.tma_load %map(%n, %n) to %s[%i, %i] barrier %b[%i] blocks %n : memref<128x64xf16, #cuda.space<shared>>, memref<4xi64, #cuda.space<shared>>, !cuda.tensor_map<tensor<128x64xf16>, box [64, 64], swizzle 128>

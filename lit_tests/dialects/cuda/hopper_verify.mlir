@@ -159,3 +159,10 @@ cuda.kernel @fragment(%i : index, %a : i64, %p : i1) grid(1) block(128) {
   // CHECK: operand 'a' of wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 is 8 contiguous elements
   cuda.wgmma_rs "m64n128k16_f16_f32" %f[%i], %a, %d[%i] accumulate %p : memref<4xf16, #cuda.space<local>>, memref<64xf32, #cuda.space<local>>
 }
+
+// -----
+
+cuda.kernel @f(%x : memref<4xf32>, %n : i32) grid(2) block(32) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
+  // CHECK: a whole array in shared memory is mapped, unlike memref<4xf32>
+  %a = cuda.map_shared_rank %x, %n : memref<4xf32>
+}

@@ -20,6 +20,7 @@ from hidet.lang.cuda import (
     fence_proxy_async,
     griddepcontrol_launch_dependents,
     griddepcontrol_wait,
+    map_shared_rank,
     matrix_descriptor,
     mbarrier_arrive,
     mbarrier_arrive_and_expect_tx,
@@ -233,6 +234,11 @@ with hidet.script_module() as module:
         # IR:     cuda.mbarrier_arrive_cluster %full[%{{.*}}] block %{{.*}} :
         # SOURCE: hidet::mbarrier_arrive_cluster(full, 1);
         mbarrier_arrive(full, 1)
+        # IR:     %peer = cuda.map_shared_rank %box, %{{.*}} : memref<8x64xf16, #cuda.space<shared>>
+        # SOURCE: auto& peer = hidet::map_shared_rank(box, 1);
+        # SOURCE: peer[0][0] = hidet::cast<hidet::half>(0.0f);
+        peer = map_shared_rank(box, 1)
+        peer[0, 0] = 0.0
         # TASK:   cuda.floormodsi
         # CUDA:   cuda.floormodsi
         # FINAL:  arith.remsi

@@ -336,3 +336,23 @@ cuda.kernel @simpler(%x : memref<64x4xf32>, %y : memref<128xf32>) grid(1) block(
     }
   }
 }
+
+// The array of another block of the cluster is aligned as the own one.
+
+// CHECK-LABEL: cuda.kernel @peer
+// CHECK:         %s = memref.alloca() {alignment = 16 : i64} : memref<32x4xf32, #cuda.space<shared>>
+// CHECK:         cuda.copy_vector %p[%t, %{{.*}}] to %{{.*}}[%{{.*}}] width 4
+cuda.kernel @peer(%y : memref<128xf32>, %n : i32) grid(2) block(32) attributes {cuda.cluster = array<i64: 2, 1, 1>} {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %s = memref.alloca() : memref<32x4xf32, #cuda.space<shared>>
+  %p = cuda.map_shared_rank %s, %n : memref<32x4xf32, #cuda.space<shared>>
+  scf.for %v = %c0 to %c4 step %c1 {
+    %q = arith.muli %t, %c4 : index
+    %k = arith.addi %q, %v : index
+    %a = memref.load %p[%t, %v] : memref<32x4xf32, #cuda.space<shared>>
+    memref.store %a, %y[%k] : memref<128xf32>
+  }
+}

@@ -19,6 +19,7 @@ from hidet.lang.cuda import (
     clusterIdx,
     clusterRelativeBlockIdx,
     fence_mbarrier_init,
+    map_shared_rank,
     mbarrier_arrive,
     mbarrier_init,
     mbarrier_wait,
@@ -73,6 +74,41 @@ def test_ring(shape, strict):
         cluster = [a // n for a, n in zip(at, shape, strict=True)]
         rank = (place[2] * shape[1] + place[1]) * shape[0] + place[0]
         assert row == [*place, *cluster, rank, *shape[1:]]
+
+
+def gather(blocks):
+    """Build a kernel whose blocks read what all blocks of their cluster have stored.
+
+    Half of the threads leave before the others meet.
+    """
+    with hidet.script_module() as module:
+
+        @hidet.script
+        def gather(out: i32[2 * blocks, blocks, 32]):
+            attrs.cuda.grid_dim = 2 * blocks
+            attrs.cuda.block_dim = 64
+            attrs.cuda.cluster_dim = blocks
+            own = shared_tensor("int32", [2, 32])
+            if threadIdx.x < 32:
+                own[1, threadIdx.x] = 100 * blockIdx.x + threadIdx.x
+                cluster_sync()
+                for rank in range(blocks):
+                    peer = map_shared_rank(own, rank)
+                    out[blockIdx.x, rank, threadIdx.x] = peer[1, threadIdx.x]
+                cluster_sync()
+
+    return module
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_memory_of_other_blocks(blocks, strict):
+    with option.context(strict=strict):
+        built = gather(blocks).build()
+    out = torch.full((2 * blocks, blocks, 32), -1, dtype=torch.int32)
+    built(out)
+    owner = torch.arange(2 * blocks)[:, None] // blocks * blocks + torch.arange(blocks)
+    assert torch.equal(out, 100 * owner[..., None] + torch.arange(32))
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
