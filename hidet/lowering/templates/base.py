@@ -31,11 +31,13 @@ class Launch:
         grid: the number of blocks.
         block: the threads of a block.
         residents: the minimum number of resident blocks per multiprocessor.
+        cluster: the blocks of a cluster, along x; a pass may still choose clusters.
     """
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
     residents: int = 1
+    cluster: int = 1
 
 
 class TemplateEmitter(Emitter):

@@ -11,7 +11,7 @@ from hidet.dialects.graph import MatmulOp
 from hidet.frontends.script.scalars import Index, Scalar
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
-from hidet.lang.cuda import blockIdx, threadIdx
+from hidet.lang.cuda import blockIdx, cluster_sync, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
 from hidet.lowering.templates.blocking import Blocking
 from hidet.lowering.templates.epilogue import (
@@ -25,6 +25,7 @@ from hidet.lowering.templates.epilogue import (
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
 from hidet.lowering.templates.problem import Problem
+from hidet.lowering.templates.slices import add_slices, first_row_of_block, in_slice, rows_of_block
 from hidet.lowering.templates.tilings import candidates, fastest, refused
 
 
@@ -57,8 +58,9 @@ class MatmulTemplate(Template[Blocking]):
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block per output tile of the batch, or fewer persistent blocks."""
-        tiles = config.tiles(problem_of(fusion))
-        return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
+        problem = problem_of(fusion)
+        tiles, block = min(config.tiles(problem), config.grid), (config.threads,)
+        return Launch((tiles * problem.slices,), block, config.residents, problem.slices)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Build the kernel body."""
@@ -179,7 +181,7 @@ def matmul(products: Matmuls, problem: Problem, choice: Blocking) -> None:
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
     sb = products.tiles(choice.block_k)
     tiles = choice.tiles(problem)
-    place = place_of_block(choice)
+    place = place_of_block(choice, problem.slices)
     if tiles <= choice.grid:
         multiply_tile(place[0], place[1:], products, accumulators, sa, sb, problem, choice)
     else:
@@ -208,17 +210,25 @@ def multiply_tile(
     row, columns = above * choice.block_m, products.columns(left)
     matrix, others = matrix_of(products.lhs, batch, products.first), products.matrices(batch)
     products.clear(accumulators, thread)
-    for k0 in range(0, problem.k, choice.block_k):
-        task.copy(task.window(products.lhs, *matrix, row, k0), sa, on=thread)
-        products.fetch(sb, others, k0, columns, thread)
+    for k0 in range(0, problem.depth, choice.block_k):
+        k = in_slice(k0, problem)
+        task.copy(task.window(products.lhs, *matrix, row, k), sa, on=thread)
+        products.fetch(sb, others, k, columns, thread)
         products.multiply(sa, sb, accumulators, thread)
-    products.store(accumulators, batch, row, columns, thread)
+    if problem.slices == 1:
+        products.store(accumulators, batch, row, columns, thread)
+    else:
+        total = rows_of_block(accumulators[0], problem, choice)
+        add_slices(accumulators[0], total, problem)
+        first = row + first_row_of_block(total, problem)
+        products.store([total], batch, first, columns, thread)
+        cluster_sync()  # the others may still read the sums of this block
 
 
-def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:
+def place_of_block(choice: Blocking, slices: int) -> tuple[Index, Index, Index]:
     """Return the index of the block's cluster, and its row and column in it."""
     if choice.cluster == 1:
-        return blockIdx.x, 0, 0
+        return blockIdx.x if slices == 1 else blockIdx.x // slices, 0, 0
     rank, columns = blockIdx.x % choice.cluster, choice.cluster_columns
     row = rank // columns if choice.cluster_rows > 1 else 0
     return blockIdx.x // choice.cluster, row, rank % columns if columns > 1 else 0
