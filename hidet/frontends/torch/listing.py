@@ -27,8 +27,9 @@ LEFT: dict[str, str] = {
     "Fourier transforms": "`_fft_r2c`, `_fft_c2r`, `_fft_c2c`, which are complex",
     "random numbers": "`randperm`, `multinomial`, `poisson`, `binomial`, `_standard_gamma`, and "
     "all with an explicit generator: without a warning; their consumers are compiled",
-    "long rows": "sorting and `mode` of rows of more than 1024 elements with more than 2^31 "
-    "comparisons in all, 2^26 on the CPU: their work is quadratic",
+    "long rows": "sorting of rows of more than 2^18 elements, 2^14 on the CPU, as each merge of "
+    "parts is further kernels; `mode` of rows of more than 1024 elements with more than 2^31 "
+    "comparisons in all, 2^26 on the CPU: its work is quadratic",
     "not yet": "`hash_tensor`; convolutions and pooling of integers",
 }
 """The unsupported operators, by kind."""

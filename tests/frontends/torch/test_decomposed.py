@@ -9,7 +9,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
-from hidet.frontends.torch.decomposed import DECOMPOSED
+from hidet.frontends.torch.decomposed import DECOMPOSED, sorting
 from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.iterated import ITERATED
 
@@ -154,11 +154,19 @@ def mixed(dtype, *shape):
 @pytest.mark.parametrize("descending", [False, True])
 def test_sort(descending):
     """Equal elements stay in their order, and NaN is the largest number."""
-    tensors = [mixed(dtype, 2, size, 2) for dtype in TYPES for size in (1, 31, 33, 1025)]
-    for x in (*tensors, mixed(torch.float16, 2, 5000, 1)):
+    tensors = [mixed(dtype, 2, size, 2) for dtype in TYPES for size in (1, 16, 17, 1025)]
+    for x in (*tensors, mixed(torch.float32, 1, 10000, 1)):
         check(aten.sort.stable, x, stable=True, dim=1, descending=descending)
     for x in ROWS.values():
         check(aten.sort.stable, x, stable=True, dim=0, descending=descending)
+
+
+@pytest.mark.parametrize("size", [100, 1000, 4096])
+def test_sort_in_parts(monkeypatch, size):
+    """Rows that no block holds are sorted in parts, which are merged: up to six times here."""
+    monkeypatch.setattr(sorting, "SHARED_BYTES", 512)
+    for x in (floats(3, size).float(), torch.randint(-(1 << 62), 1 << 62, (2, size)) // 3):
+        check(aten.sort.stable, x, stable=True, dim=1)
 
 
 def test_chosen():
@@ -207,10 +215,10 @@ def test_logcumsumexp_of_large_numbers():
 
 
 def test_long_rows_stay_whole():
-    """The work grows with the square of the length."""
-    assert DECOMPOSED[aten.sort.default](torch.zeros(20, 2000)) is NotImplemented
+    """Each merge takes further kernels; the work of `mode` grows with the square of the length."""
+    assert DECOMPOSED[aten.sort.default](torch.zeros(20000)) is NotImplemented
     assert DECOMPOSED[aten.topk.default](torch.zeros(20000), 3) is NotImplemented
-    check(aten.sort.stable, floats(2000), stable=True)
+    assert DECOMPOSED[aten.mode.default](torch.zeros(20, 2000)) is NotImplemented
 
 
 @pytest.mark.parametrize("right", [False, True])

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.fx import Node
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
-from hidet.frontends.torch.decomposed.sorting import back, rows_of
+from hidet.frontends.torch.decomposed.sorting import back, compared_rows
 from hidet.frontends.torch.decomposed.writes import checked
 
 aten = torch.ops.aten
@@ -108,7 +108,7 @@ def histogram_of_counts(
 
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element of each row, the smallest of several, and its last index."""
-    rows = rows_of(x, dim)
+    rows = compared_rows(x, dim)
     if rows is None or x.numel() == 0:
         return NotImplemented
     same = rows[..., :, None] == rows[..., None, :]

@@ -1,7 +1,8 @@
-"""Sorting by counting, and scans in blocks.
+"""Sorting, and scans in blocks.
 
-The rank of an element is the number of those that are smaller: one kernel without intermediates,
-but quadratic work. Rows longer than `LONGEST` are sorted in eager torch, unless there are few.
+What is sorted are integers of a key and a position. In short rows, the rank of an element is the
+number of those that are smaller: one kernel without intermediates, but quadratic work. Longer ones
+are sorted by the kernels of `hidet.frontends.torch.sort_kernels`.
 """
 
 from collections.abc import Callable
@@ -13,25 +14,38 @@ from torch import Tensor
 
 aten = torch.ops.aten
 
-LONGEST = 1024
-"""The maximal length of rows that are sorted."""
-LARGEST = {"cpu": 1 << 26, "cuda": 1 << 31}
-"""The maximal number of comparisons for longer rows, by device."""
+SHORT = 16
+"""The maximal length of rows that are sorted by counting."""
+SHARED_BYTES = 1 << 16
+"""The shared memory of a block that sorts a row, or a part of it, which all GPUs have."""
+LONGEST = {"cpu": 1 << 14, "cuda": 1 << 18}
+"""The maximal length of rows that are sorted, by device: each merge of parts is further kernels."""
+THREADS = {"cpu": (1, 1), "cuda": (32, 512)}
+"""The fewest and the most threads of a block that sorts, by device."""
+COMPARED, LARGEST = 1024, {"cpu": 1 << 26, "cuda": 1 << 31}
+"""The maximal length of rows of which all pairs are compared, and the maximal number of comparisons
+for longer ones, by device."""
 BLOCK = 16
 """The length of the blocks of a scan: short enough for one thread to reduce each prefix."""
 
 
-def rows_of(x: Tensor, dim: int) -> Tensor | None:
+def compared_rows(x: Tensor, dim: int) -> Tensor | None:
     """Move a dimension of a tensor to the end; return None if comparing all pairs is too much."""
-    rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
+    rows = _rows(x, dim)
     length, largest = rows.shape[-1], LARGEST.get(x.device.type, 0)
-    if (length > LONGEST and rows.numel() * length > largest) or x.is_complex():
+    if (length > COMPARED and rows.numel() * length > largest) or x.is_complex():
         return None
+    return rows
+
+
+def _rows(x: Tensor, dim: int) -> Tensor:
+    """Move a dimension of a tensor to the end; booleans become integers."""
+    rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
     return rows.to(torch.int8) if rows.dtype is torch.bool else rows
 
 
 def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
-    """Undo `rows_of`."""
+    """Undo `_rows`."""
     return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
 
 
@@ -47,43 +61,76 @@ def _keys(rows: Tensor, descending: bool) -> Tensor:
     return ~keys if descending else keys
 
 
-def _ranks(keys: Tensor) -> Tensor:
-    """Return the number of elements before each one in a stable sort of rows.
-
-    A key and its position are one integer, so that there is one comparison for each pair. Wide keys
-    are first replaced by the number of smaller ones.
-    """
-    size = keys.shape[-1]
-    places, bits = torch.arange(size, device=keys.device), (size - 1).bit_length()
-    if keys.dtype is torch.int64:
+def _order(keys: Tensor) -> Tensor:
+    """Return the positions of the elements of rows in a stable sort."""
+    size, is_short = keys.shape[-1], keys.shape[-1] <= SHORT
+    if keys.dtype is torch.int64 and is_short:
         keys = _smaller(keys)
+    if keys.dtype is torch.int64:  # by the lower half, then by the upper one
+        half = 1 << 31
+        first = _order((keys % (2 * half) - half).int())
+        return first.gather(-1, _order((keys.gather(-1, first) >> 32).int()))
+    places, bits = torch.arange(size, device=keys.device), (size - 1).bit_length()
     kind = torch.int32 if 8 * keys.itemsize + bits <= 32 else torch.int64
-    return _smaller(keys.to(kind) << bits | places.to(kind))
+    words = keys.to(kind) << bits | places.to(kind)
+    if is_short:
+        order = torch.zeros(words.shape, dtype=torch.int64, device=words.device)
+        return order.scatter(-1, _smaller(words).long(), places.expand(words.shape))
+    return (_sorted_words(words) & ((1 << bits) - 1)).long()
 
 
 def _smaller(keys: Tensor) -> Tensor:
-    """Return how many elements of its row are smaller than each one.
+    """Return how many elements of its row are smaller than each one."""
+    return (keys[..., None, :] < keys[..., :, None]).sum(-1, dtype=torch.int32)
 
-    Long rows are read in parts, which many elements are compared with while they are in a cache.
+
+def _sorted_words(words: Tensor) -> Tensor:
+    """Return rows of integers in ascending order: parts in shared memory, then merges of them.
+
+    A merge compares the elements of its second half from behind, so that both become bitonic.
     """
-    size = keys.shape[-1]
-    if size <= LONGEST:
-        return (keys[..., None, :] < keys[..., :, None]).sum(-1, dtype=torch.int32)
-    parts = torch.constant_pad_nd(keys, [0, -size % LONGEST], torch.iinfo(keys.dtype).max)
-    parts = parts.reshape(*keys.shape[:-1], -(-size // LONGEST), 1, LONGEST)
-    return (parts < keys[..., None, :, None]).sum(-1, dtype=torch.int32).sum(-2, dtype=torch.int32)
+    size, part = words.shape[-1], SHARED_BYTES // words.itemsize
+    if size <= part:
+        return _by_kernel(words, bitonic=False)
+    whole = 1 << (size - 1).bit_length()
+    padded = torch.constant_pad_nd(words, [0, whole - size], torch.iinfo(words.dtype).max)
+    found = _by_kernel(padded.reshape(-1, part), bitonic=False)
+    while part < whole:
+        low, high = found.reshape(-1, 2, part).unbind(1)
+        found = torch.stack([low.minimum(high.flip(-1)), high.maximum(low.flip(-1))], 1)
+        apart = part // 2
+        while apart * words.itemsize >= SHARED_BYTES:
+            low, high = found.reshape(-1, 2, apart).unbind(1)
+            found = torch.stack([low.minimum(high), low.maximum(high)], 1)
+            apart //= 2
+        found = _by_kernel(found.reshape(-1, 2 * apart), bitonic=True)
+        part *= 2
+    return found.reshape(*words.shape[:-1], whole)[..., :size]
+
+
+def _by_kernel(rows: Tensor, *, bitonic: bool) -> Tensor:
+    """Return rows in ascending order, each sorted by a block; they are bitonic, or in any order."""
+    from hidet.frontends.torch.sort_kernels import sort_rows  # which imports the script language
+
+    flat = rows.reshape(-1, rows.shape[-1]).contiguous()
+    if flat.numel() == 0:
+        return rows
+    element, (count, length) = str(rows.dtype).removeprefix("torch."), flat.shape
+    least, most = THREADS[rows.device.type]
+    threads = min(most, max(least, 1 << (length - 1).bit_length() - 1))
+    kernel = sort_rows(element, count, length, threads, bitonic)
+    (found,) = kernel.functional([flat], [torch.empty_like(flat)])
+    return found.reshape(rows.shape)
 
 
 def _sorted(
     x: Tensor, dim: int, descending: bool, count: int | None = None
 ) -> tuple[Tensor, Tensor] | None:
     """Return the first elements of sorted rows, and their indices."""
-    rows = rows_of(x, dim)
-    if rows is None:
+    rows = _rows(x, dim)
+    if x.is_complex() or rows.shape[-1] > LONGEST.get(x.device.type, 0):
         return None
-    ranks = _ranks(_keys(rows, descending)).long()
-    places = torch.arange(rows.shape[-1], device=x.device).expand(rows.shape)
-    order = torch.zeros_like(ranks).scatter(-1, ranks, places)[..., :count]
+    order = _order(_keys(rows, descending))[..., :count]
     return rows.gather(-1, order).to(x.dtype), order
 
 

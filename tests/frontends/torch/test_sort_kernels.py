@@ -1,0 +1,53 @@
+"""The kernel that sorts rows, with the threads of a GPU, in strict mode on the CPU."""
+
+import random
+import shutil
+
+import pytest
+import torch
+
+from hidet import option
+from hidet.backend.toolchains import Nvcc
+from hidet.frontends.torch.sort_kernels import sort_rows
+
+
+@pytest.mark.parametrize(("length", "threads"), [(33, 32), (64, 32), (100, 64), (300, 128)])
+def test_ascending(tmp_path, length, threads):
+    """Any length, with several warps, of which some wait for each other and some do not."""
+    rows = random.randint(2, 6)
+    with option.context(cache_dir=tmp_path, strict=True):
+        kernel = sort_rows("int64", rows, length, threads, False)
+        x = torch.randint(-(1 << 62), 1 << 62, (rows, length))
+        out = torch.full_like(x, 7)
+        kernel(x, out)
+    assert torch.equal(out, x.sort(-1).values)
+
+
+@pytest.mark.parametrize("length", [64, 256])
+def test_bitonic(tmp_path, length):
+    """What both halves have from either end is ordered by the steps of one merge."""
+    with option.context(cache_dir=tmp_path, strict=True):
+        kernel = sort_rows("int32", 3, length, 64, True)
+        x = torch.randint(-1000, 1000, (3, length), dtype=torch.int32)
+        halves = x.reshape(3, 2, -1).sort(-1).values
+        out = torch.full_like(x, 7)
+        kernel(torch.cat([halves[:, 0], halves[:, 1].flip(-1)], -1), out)
+    assert torch.equal(out, x.sort(-1).values)
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_nvcc_takes_the_source(tmp_path, target):
+    source = sort_rows("int64", 4, 8192, 512, False).source()
+    Nvcc(target).compile(source, tmp_path / "sort.cubin")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.int64])
+def test_on_a_gpu(dtype):
+    """Rows in one block, and in parts, which are merged."""
+    for length in (17, 1000, 8192, 50257):
+        x = torch.randint(-1000, 1000, (5, length), device="cuda").to(dtype)
+        sort = torch.compile(lambda x: x.sort(-1, stable=True), backend="hidet")
+        for found, wanted in zip(sort(x), x.sort(-1, stable=True), strict=True):
+            assert torch.equal(found, wanted)
