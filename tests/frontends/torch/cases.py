@@ -353,15 +353,6 @@ CASES = [
         for arguments in (([0],), ([-1, 0], True), ([],))
     ),
     case(aten.sum.default, floats(2, 3)),
-    *(
-        case(target, tensor, *rest)
-        for target in (aten.argmax.default, aten.argmin.default)
-        for tensor in (floats(3, 4), with_zeros(3, 4))
-        for rest in ((), (0,), (-1, True), (None, True))
-    ),
-    case(aten.argmax.default, SPECIAL),
-    case(aten.argmin.default, SPECIAL[[0, 1, 5, 6]], 0),
-    case(aten.argmax.default, floats(), 0),
     case(aten.sum.dim_IntList, integers(2, 3, dtype=torch.int32), [1]),
     case(aten.sum.dim_IntList, booleans(2, 3), [1]),
     case(aten.sum.dim_IntList, floats(2, 0), [1]),
@@ -372,13 +363,9 @@ CASES = [
     case(aten.prod.dim_int, integers(2, 3), 1, True),
     case(aten.max.default, floats(2, 3)),
     case(aten.min.default, integers(2, 3)),
-    case(aten.max.dim, floats(2, 3), 1, results=(0, 1)),
     case(aten.max.default, booleans(2, 3)),
-    case(aten.max.dim, booleans(4, 3), 1, results=(0, 1)),
-    case(aten.min.dim, booleans(4, 3), 0, results=(0, 1)),
     case(aten.amax.default, booleans(4, 3), [1]),
     case(aten.amin.default, booleans(4, 3), [0]),
-    case(aten.min.dim, with_zeros(2, 3), 0, True, results=(0, 1)),
     *(
         case(target, with_zeros(4, 2), *arguments)
         for name in ("any", "all")

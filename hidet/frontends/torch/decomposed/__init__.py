@@ -8,6 +8,7 @@ from hidet.frontends.torch.attention import ATTENTION
 from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
 from hidet.frontends.torch.decomposed.counting import COUNTING
+from hidet.frontends.torch.decomposed.extrema import EXTREMA
 from hidet.frontends.torch.decomposed.iterated import ITERATED
 from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
@@ -21,6 +22,7 @@ DECOMPOSED = {
     **BESSEL,
     **CONVOLUTION,
     **COUNTING,
+    **EXTREMA,
     **ITERATED,
     **MATRICES,
     **POOLING,

@@ -31,34 +31,35 @@ BLOCK = 16
 
 def compared_rows(x: Tensor, dim: int) -> Tensor | None:
     """Move a dimension of a tensor to the end; return None if comparing all pairs is too much."""
-    rows = _rows(x, dim)
+    rows = rows_of(x, dim)
     length, largest = rows.shape[-1], LARGEST.get(x.device.type, 0)
     if (length > COMPARED and rows.numel() * length > largest) or x.is_complex():
         return None
     return rows
 
 
-def _rows(x: Tensor, dim: int) -> Tensor:
+def rows_of(x: Tensor, dim: int) -> Tensor:
     """Move a dimension of a tensor to the end; booleans become integers."""
     rows = x.reshape(1) if x.dim() == 0 else x.movedim(dim, -1)
     return rows.to(torch.int8) if rows.dtype is torch.bool else rows
 
 
 def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
-    """Undo `_rows`."""
+    """Undo `rows_of`."""
     return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
 
 
-def _keys(rows: Tensor, descending: bool) -> Tensor:
-    """Return integers in the order of the elements; NaN is the largest number."""
-    keys = rows
-    if rows.is_floating_point():
-        kind = {2: torch.int16, 4: torch.int32, 8: torch.int64}[rows.element_size()]
-        largest = torch.iinfo(kind).max
-        bits = torch.where(rows == 0, 0, rows).view(kind)  # of 0 for -0
-        bits = torch.where(bits < 0, bits ^ largest, bits)
-        keys = torch.where(rows.isnan(), largest, bits)
-    return ~keys if descending else keys
+def keys_of(x: Tensor, *, descending: bool, nan_is_last: bool) -> Tensor:
+    """Return integers in the order of the elements, or the opposite one; NaN is first or last."""
+    if not x.is_floating_point():
+        return ~x if descending else x
+    kind = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
+    limits = torch.iinfo(kind)
+    bits = torch.where(x == 0, 0, x).view(kind)  # of 0 for -0
+    keys = torch.where(bits < 0, bits ^ limits.max, bits)
+    return torch.where(
+        x.isnan(), limits.max if nan_is_last else limits.min, ~keys if descending else keys
+    )
 
 
 def _order(keys: Tensor) -> Tensor:
@@ -127,10 +128,11 @@ def _sorted(
     x: Tensor, dim: int, descending: bool, count: int | None = None
 ) -> tuple[Tensor, Tensor] | None:
     """Return the first elements of sorted rows, and their indices."""
-    rows = _rows(x, dim)
+    rows = rows_of(x, dim)
     if x.is_complex() or rows.shape[-1] > LONGEST.get(x.device.type, 0):
         return None
-    order = _order(_keys(rows, descending))[..., :count]
+    keys = keys_of(rows, descending=descending, nan_is_last=not descending)
+    order = _order(keys)[..., :count]
     return rows.gather(-1, order).to(x.dtype), order
 
 
