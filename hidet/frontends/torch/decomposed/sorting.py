@@ -97,16 +97,21 @@ def _sorted_words(words: Tensor) -> Tensor:
     padded = torch.constant_pad_nd(words, [0, whole - size], torch.iinfo(words.dtype).max)
     found = _by_kernel(padded.reshape(-1, part), bitonic=False)
     while part < whole:
-        low, high = found.reshape(-1, 2, part).unbind(1)
-        found = torch.stack([low.minimum(high.flip(-1)), high.maximum(low.flip(-1))], 1)
-        apart = part // 2
+        found, apart = _exchanged(found, part, mirrored=True), part // 2
         while apart * words.itemsize >= SHARED_BYTES:
-            low, high = found.reshape(-1, 2, apart).unbind(1)
-            found = torch.stack([low.minimum(high), low.maximum(high)], 1)
+            found = _exchanged(found, apart, mirrored=False)
             apart //= 2
         found = _by_kernel(found.reshape(-1, 2 * apart), bitonic=True)
         part *= 2
     return found.reshape(*words.shape[:-1], whole)[..., :size]
+
+
+def _exchanged(words: Tensor, apart: int, *, mirrored: bool) -> Tensor:
+    """Return integers with those in order that are some apart, or mirrored in twice as many."""
+    pairs = words.reshape(-1, 2, apart)
+    others = pairs.flip(1, 2) if mirrored else pairs.flip(1)
+    is_upper = torch.arange(2, device=words.device)[:, None] == 1
+    return torch.where(is_upper, pairs.maximum(others), pairs.minimum(others))
 
 
 def _by_kernel(rows: Tensor, *, bitonic: bool) -> Tensor:
