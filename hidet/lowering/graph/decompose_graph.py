@@ -23,7 +23,7 @@ from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
-from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
+from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, in_parts, moments
 from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
 
@@ -366,8 +366,22 @@ def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     return b.reshape(b.cast(x, element), op.result_type.get_shape())
 
 
+def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
+    """The variance of a few long rows is that of their parts and of the parts' means."""
+    shape, axes = shape_of(op.x), sorted(op.axes.get_values())
+    first, correction = len(shape) - len(axes), op.correction.value.data
+    length, parts = prod(shape[first:]), in_parts(op.x, first)
+    if axes != [*range(first, len(shape))] or length <= correction or parts is None:
+        return None
+    _, variance = moments(b, b.reshape(b.widened(op.x), parts))
+    factor = b.scalar(length / (length - correction), element_type(variance))
+    found = b.cast(b.emit(graph.MulOp(variance, factor)), op.result_type.element_type)
+    return b.reshape(found, op.result_type.get_shape())
+
+
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.Conv2dOp: decompose_conv2d,
+    graph.VarOp: split_variance,
     **{kind: split_reduction for kind in SPLIT},
 }
 """The decomposition of each operator. Its result is not decomposed again."""

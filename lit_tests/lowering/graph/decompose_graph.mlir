@@ -303,6 +303,9 @@ func.func @group_norm(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> (t
 // CHECK-NEXT:    %[[M:\d+]] = graph.mean %[[P]] {axes = array<i64: 2>, keepdims = true}
 // CHECK-NEXT:    %[[SQUARES:\d+]] = graph.pack %[[M]]
 // CHECK:         graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK-NEXT:    graph.sub
+// CHECK-NEXT:    graph.mul
+// CHECK-NEXT:    graph.add
 // CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
 // CHECK:         graph.rsqrt
 // CHECK:         graph.sub %y, %{{.*}} : (tensor<2x12x6x6xf32>, tensor<2x12x1x1xf32>) -> tensor<2x12x6x6xf32>
@@ -368,3 +371,19 @@ func.func @long(%x : tensor<65536x64xf16>, %y : tensor<4096x64xf16>) -> (tensor<
 // CHECK-NEXT:    %4 = graph.cast %3 : (tensor<64xf32>) -> tensor<64xf16>
 // CHECK-NEXT:    %a = graph.reshape %4 : (tensor<64xf16>) -> tensor<1x64xf16>
 // CHECK-NEXT:    %b = graph.sum %y {axes = array<i64: 0>} : (tensor<4096x64xf16>) -> tensor<64xf16>
+
+// So is the variance of long rows: it is that of the parts and of their means.
+func.func @variance(%x : tensor<2x131072xf32>, %y : tensor<2x1024xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %a = graph.var %x {axes = array<i64: 1>} : (tensor<2x131072xf32>) -> tensor<2xf32>
+  %b = graph.var %y {axes = array<i64: 1>} : (tensor<2x1024xf32>) -> tensor<2xf32>
+  func.return %a, %b : tensor<2xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @variance(
+// CHECK:         %[[RUNS:\d+]] = graph.reshape %x : (tensor<2x131072xf32>) -> tensor<2x512x256xf32>
+// CHECK-NEXT:    %[[MEANS:\d+]] = graph.mean %[[RUNS]] {axes = array<i64: 2>, keepdims = true}
+// CHECK:         %[[MEAN:\d+]] = graph.mean %[[MEANS]] {axes = array<i64: 1>, keepdims = true}
+// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[MEANS]], %[[MEAN]]
+// CHECK-NEXT:    %[[D2:\d+]] = graph.mul %[[D]], %[[D]]
+// CHECK:         graph.mean {{.*}} -> tensor<2x1x1xf32>
+// CHECK:         %b = graph.var %y

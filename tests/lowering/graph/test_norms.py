@@ -1,10 +1,11 @@
-"""Numbers of group norms of images that a convolution computes, against float64."""
+"""Numbers of norms in parts, against float64: those of a convolution's images, and of long rows."""
 
 import copy
 
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import hidet
 from hidet.testing.numeric import assert_close
@@ -31,5 +32,39 @@ def test_group_norm(extents, groups, kernels):
     model, x = nn.Sequential(conv, norm).eval(), torch.randn(2, 3, *extents)
     compiled = hidet.compile(model, x)
     assert_close(compiled(x), copy.deepcopy(model).double()(x.double()), 5e-4)
+    names = [launch.name for launch in compiled.profile(x, runs=1).launches]
+    assert len(names) == kernels, names
+
+
+class Statistic(nn.Module):
+    """A function of one tensor, as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "kernels"),
+    [
+        pytest.param(lambda x: F.layer_norm(x, (400, 331)), (2, 400, 331), 3, id="layer norm"),
+        pytest.param(lambda x: F.group_norm(x, 1), (3, 8, 130, 130), 3, id="group norm"),
+        pytest.param(lambda x: F.rms_norm(x, (1 << 17,)), (2, 1 << 17), 3, id="rms norm"),
+        pytest.param(lambda x: x.var(), (500, 263), 2, id="variance"),
+        pytest.param(lambda x: x.var(1, correction=0), (2, 1 << 17), 2, id="population"),
+        pytest.param(lambda x: F.layer_norm(x, (131101,)), (1, 131101), 1, id="prime length"),
+        pytest.param(lambda x: F.layer_norm(x, (4096,)), (64, 4096), 1, id="short rows"),
+    ],
+)
+@torch.no_grad()
+def test_long_rows(function, shape, kernels):
+    """A few long rows take further kernels, so that many blocks read them."""
+    x = 100 + torch.randn(shape)
+    model = Statistic(function)
+    compiled = hidet.compile(model, x)
+    assert_close(compiled(x), model(x.double()), 5e-4)
     names = [launch.name for launch in compiled.profile(x, runs=1).launches]
     assert len(names) == kernels, names
