@@ -75,8 +75,8 @@ def _order(keys: Tensor) -> Tensor:
     kind = torch.int32 if 8 * keys.itemsize + bits <= 32 else torch.int64
     words = keys.to(kind) << bits | places.to(kind)
     if is_short:
-        order = torch.zeros(words.shape, dtype=torch.int64, device=words.device)
-        return order.scatter(-1, _smaller(words).long(), places.expand(words.shape))
+        has_rank = _smaller(words)[..., None, :] == places[:, None]
+        return torch.where(has_rank, places, 0).sum(-1)
     return (_sorted_words(words) & ((1 << bits) - 1)).long()
 
 
