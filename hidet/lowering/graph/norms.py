@@ -9,13 +9,17 @@ from hidet.dialects import graph
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.graph.normalization import NormOp
+from hidet.lowering.graph.compute_rules.reduction import SHORT_ROW
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.single_walk import Rule
 
 
-def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue:
-    """exp(x - maximum), divided by its sum."""
-    axes, x = [op.axis.value.data], b.widened(op.x)
+def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue | None:
+    """exp(x - maximum), divided by its sum; short rows stay for `lower-graph-to-compute`."""
+    axes = [op.axis.value.data]
+    if shape_of(op.x)[axes[0]] <= SHORT_ROW:
+        return None
+    x = b.widened(op.x)
     largest = b.emit(graph.MaxOp(x, axes, keepdims=True))
     powers = b.emit(graph.ExpOp(b.emit(graph.SubOp(x, largest))))
     total = b.emit(graph.SumOp(powers, axes, keepdims=True))

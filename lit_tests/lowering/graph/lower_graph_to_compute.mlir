@@ -231,6 +231,25 @@ func.func @variance(%x : tensor<4x64xf16>) -> tensor<4x1xf16> {
 // CHECK-NEXT:    } : tensor<4x1xf16>
 // CHECK-NEXT:    func.return %y : tensor<4x1xf16>
 
+// Each element of a short row reduces the row again, so that there is one grid.
+func.func @short_softmax(%x : tensor<4x8xf16>) -> tensor<4x8xf16> {
+  %y = graph.softmax %x {axis = 1 : i64} : tensor<4x8xf16>
+  func.return %y : tensor<4x8xf16>
+}
+
+// CHECK-LABEL: func.func @short_softmax(
+// CHECK-NEXT:    %y = compute.grid (%i, %j) {
+// CHECK-NEXT:      %[[TOP:\d+]] = compute.reduce max [8] (%r) {
+// CHECK-NEXT:        %[[X:\d+]] = compute.load %x[%i, %r] : tensor<4x8xf16>
+// CHECK:           }
+// CHECK-NEXT:      %[[SUM:\d+]] = compute.reduce add [8] (%r_1) {
+// CHECK:             %[[D:\d+]] = arith.subf %{{.*}}, %[[TOP]] : f32
+// CHECK-NEXT:        %[[E:\d+]] = math.exp %[[D]] : f32
+// CHECK-NEXT:        compute.yield %[[E]] : f32
+// CHECK-NEXT:      }
+// CHECK:           arith.divf %{{.*}}, %[[SUM]] : f32
+// CHECK:         } : tensor<4x8xf16>
+
 // The logarithms of rows are a grid of their own.
 func.func @log_softmax(%x : tensor<4x64xf32>) -> tensor<4x64xf32> {
   %y = graph.log_softmax %x {axis = 1 : i64} : tensor<4x64xf32>

@@ -202,5 +202,5 @@ def test_rows_without_elements_and_of_one(check):
             "s": torch.zeros(3, dtype=torch.float64),
             "o": torch.ones(5, 1, dtype=torch.float64),
         },
-        kernels=3,
+        kernels=2,
     )

@@ -81,12 +81,44 @@ def variance(b: GridBuilder, op: graph.VarOp) -> SSAValue:
     return reduction(ReduceKind.ADD, b, op, of=square, factor=factor)
 
 
+SHORT_ROW = 16
+"""The length up to which each element of a softmax reduces its whole row again, in one kernel."""
+
+
+def softmax_of_short_rows(
+    b: GridBuilder, op: graph.SoftmaxOp | graph.LogSoftmaxOp, *, is_log: bool = False
+) -> SSAValue:
+    """One grid: exp of the difference to the maximum over the sum of those, or the logarithm."""
+    axis = op.axis.value.data
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        def along(kind: ReduceKind, of: Callable[[SSAValue], SSAValue]) -> SSAValue:
+            def element_at(inner: Indices) -> SSAValue:
+                return of(b.read(op.x, [*indices[:axis], *inner, *indices[axis + 1 :]]))
+
+            return b.reduce(kind, [shape_of(op.x)[axis]], element_at)
+
+        def distance(x: SSAValue) -> SSAValue:
+            return b.apply(arith.SubfOp, x, top)
+
+        top = along(ReduceKind.MAX, lambda x: x)
+        total = along(ReduceKind.ADD, lambda x: b.apply(math.ExpOp, distance(x)))
+        own = distance(b.read(op.x, indices))
+        if is_log:
+            return b.apply(arith.SubfOp, own, b.apply(math.LogOp, total))
+        return b.apply(arith.DivfOp, b.apply(math.ExpOp, own), total)
+
+    return b.result_of(op, scalar_at)
+
+
 def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
     """Four grids: row maximum, sum of exp of the difference, its logarithm, the difference to both.
 
     The difference is recomputed, instead of stored.
     """
     axis = op.axis.value.data
+    if shape_of(op.x)[axis] <= SHORT_ROW:
+        return softmax_of_short_rows(b, op, is_log=True)
     top = reduced(b, op.x, [axis], ReduceKind.MAX)
 
     def distance(x: SSAValue, outer: Indices) -> SSAValue:
@@ -112,6 +144,7 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     graph.MeanOp: mean,
     graph.MinOp: partial(reduction, ReduceKind.MIN),
     graph.ProdOp: partial(reduction, ReduceKind.MUL),
+    graph.SoftmaxOp: softmax_of_short_rows,
     graph.SumOp: partial(reduction, ReduceKind.ADD),
     graph.VarOp: variance,
 }
