@@ -138,11 +138,20 @@ class MatmulLoop:
 
 
 def loop_ahead_of(op: CopyOp) -> MatmulLoop | None:
-    """Return the tensor core matmul loop that computes what a copy stores, in its block."""
+    """Return the tensor core matmul loop that computes what a copy stores, in its block.
+
+    None if the copy stores to a place that is computed after the loop.
+    """
     ahead = op.prev_op
     while ahead is not None and not isinstance(ahead, scf.ForOp):
         ahead = ahead.prev_op
     if ahead is None:
+        return None
+    if any(
+        value.owner.parent is op.parent and ahead.is_before_in_block(value.owner)
+        for value in op.target_offsets
+        if isinstance(value.owner, Operation)
+    ):
         return None
     loop = MatmulLoop(ahead)
     makes_it = loop.is_pure and op.source in loop.accumulators

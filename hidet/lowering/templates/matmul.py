@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import MatmulOp
-from hidet.frontends.script.scalars import Index, Scalar
+from hidet.frontends.script.scalars import Index, Scalar, index_of
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, cluster_sync, threadIdx
@@ -23,7 +23,7 @@ from hidet.lowering.templates.epilogue import (
     problem_of,
 )
 from hidet.lowering.templates.legality import Rejected
-from hidet.lowering.templates.parts import fill, known, place, tensor, unmapped_tile
+from hidet.lowering.templates.parts import fill, known, place, scalar, tensor, unmapped_tile
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.slices import add_slices, first_row_of_block, in_slice, rows_of_block
 from hidet.lowering.templates.tilings import candidates, fastest, refused
@@ -149,12 +149,12 @@ class Matmuls:
     def store(
         self,
         tiles: Sequence[Tensor],
-        batch: Index,
+        matrix: Sequence[Index],
         row: Index,
         columns: Sequence[Index],
         on: Scalar,
     ) -> None:
-        """Store the tiles of all matmuls through their epilogues."""
+        """Store the tiles of all matmuls, of a matrix of the batch, through their epilogues."""
         known: dict[SSAValue, Tile] = {
             anchor.result: (tile, (row, column))
             for anchor, tile, column in zip(self.anchors, tiles, columns, strict=True)
@@ -164,7 +164,6 @@ class Matmuls:
                 others = {value: each for value, each in known.items() if value != anchor.result}
                 sink = tensor(epilogue_sink(self.scope, anchor, outputs, others))
                 tile, first = known[anchor.result]
-                matrix = matrix_of(sink, batch, self.first)
                 task.copy(tile, task.window(sink, *matrix, *first), on=on)
 
 
@@ -209,6 +208,8 @@ def multiply_tile(
     left = in_cluster(tile % (band * tiles_n) // band, choice.cluster_columns, place[1])
     row, columns = above * choice.block_m, products.columns(left)
     matrix, others = matrix_of(products.lhs, batch, products.first), products.matrices(batch)
+    # Ahead of the loop, as loads of the epilogue may be.
+    stored = [scalar(index_of(each)) for each in matrix_of(products.first, batch, products.first)]
     products.clear(accumulators, thread)
     for k0 in range(0, problem.depth, choice.block_k):
         k = in_slice(k0, problem)
@@ -216,12 +217,12 @@ def multiply_tile(
         products.fetch(sb, others, k, columns, thread)
         products.multiply(sa, sb, accumulators, thread)
     if problem.slices == 1:
-        products.store(accumulators, batch, row, columns, thread)
+        products.store(accumulators, stored, row, columns, thread)
     else:
         total = rows_of_block(accumulators[0], problem, choice)
         add_slices(accumulators[0], total, problem)
         first = row + first_row_of_block(total, problem)
-        products.store([total], batch, first, columns, thread)
+        products.store([total], stored, first, columns, thread)
         cluster_sync()  # the others may still read the sums of this block
 
 

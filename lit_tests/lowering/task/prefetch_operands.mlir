@@ -149,3 +149,35 @@ cuda.kernel @staged(%x : memref<64x16xf16>, %w : memref<16x64xf16>, %b : memref<
   } : tensor<64x64xf32>
   task.copy %c[] to %sink[%z, %z] on %t : memref<64x64xf32, #task.map<repeat(1, 8) * spatial(4, 1) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>> to tensor<64x64xf32>
 }
+
+// -----
+
+// Where a place is computed after the loop, nothing can be loaded ahead of it.
+
+// CHECK-LABEL: cuda.kernel @late
+// CHECK-NOT:     %residual = memref.alloca
+// CHECK:         compute.load %r
+cuda.kernel @late(%x : memref<64x64xf16>, %w : memref<64x32xf16>, %r : memref<64x32xf16>, %out : memref<64x32xf16>) grid(16) block(32) attributes {config = {stages = 3 : i64}} {
+  %t = cuda.thread_id x
+  %row = cuda.block_id x
+  %column = cuda.block_id y
+  %z = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  %step = arith.constant 16 : index
+  %c = memref.alloca() : memref<16x8xf32, #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %sa = memref.alloca() : memref<16x16xf16, #cuda.space<shared>>
+  %sb = memref.alloca() : memref<16x8xf16, #cuda.space<shared>>
+  scf.for %k0 = %z to %n step %step {
+    task.copy %x[%row, %k0] to %sa[] in #task.map<?> on %t : memref<64x64xf16> to memref<16x16xf16, #cuda.space<shared>>
+    task.copy %w[%k0, %column] to %sb[] in #task.map<?> on %t : memref<64x32xf16> to memref<16x8xf16, #cuda.space<shared>>
+    task.matmul %sa, %sb to %c on %t via "m16n8k16_f16_f32" : memref<16x16xf16, #cuda.space<shared>>, memref<16x8xf16, #cuda.space<shared>> to memref<16x8xf32, #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  }
+  %sink = compute.sink (%i, %j, %v : f32) {
+    %residual = compute.load %r[%i, %j] : memref<64x32xf16>
+    %half = arith.truncf %v : f32 to f16
+    %1 = arith.addf %half, %residual : f16
+    compute.store %1, %out[%i, %j] : memref<64x32xf16>
+  } : tensor<64x32xf32>
+  %after = arith.muli %row, %step : index
+  task.copy %c[] to %sink[%after, %column] on %t : memref<16x8xf32, #task.map<repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>> to tensor<64x32xf32>
+}

@@ -275,3 +275,23 @@ def test_batches(check, choose):
         tolerance=2e-3,
         options=choose(STAGED),
     )
+
+
+@pytest.mark.parametrize("blocking", [SMALL, STAGED, RESIDUAL, replace(STAGED, epilogue="direct")])
+def test_batches_of_batches(check, choose, blocking):
+    """The places of a residual, which is loaded ahead of the loop, are computed ahead of it."""
+    x, w = torch.randn(2, 3, 70, 72).half(), torch.randn(1, 3, 72, 136).half()
+    r = torch.randn(2, 3, 70, 136).half()
+    check(
+        """
+        %p = graph.matmul %x, %w
+          : (tensor<2x3x70x72xf16>, tensor<1x3x72x136xf16>) -> tensor<2x3x70x136xf16>
+        %y = graph.add %p, %r
+          : (tensor<2x3x70x136xf16>, tensor<2x3x70x136xf16>) -> tensor<2x3x70x136xf16>
+        """,
+        {"x": x, "w": w, "r": r},
+        {"y": x.double() @ w.double() + r.double()},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        options=choose(blocking),
+    )
