@@ -213,9 +213,8 @@ class Arguments:
         ):
             if isinstance(value, _SYMBOLS):  # checked when the graph runs
                 return
-            raise HidetError(
-                f"{self._name_of(parameter)} is {value!r}, not a number of type {kind}"
-            )
+            shown = repr(value) if isinstance(value, float | str) else f"a {type(value).__name__}"
+            raise HidetError(f"{self._name_of(parameter)} is {shown}, not a number of type {kind}")
         if not kind.is_float and not kind.limits[0] <= value <= kind.limits[1]:
             raise HidetError(f"{self._name_of(parameter)} is {value}, which does not fit {kind}")
 

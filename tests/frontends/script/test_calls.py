@@ -73,6 +73,7 @@ X, Y = torch.ones(4), torch.ones(4)
         ((torch.ones(8)[::2], Y, 1.0, 1), HidetError, "has strides (2,), but must be contiguous"),
         ((X, "y", 1.0, 1), HidetError, "'y' of kernel 'scale' is a str, not a tensor ~f32"),
         ((X, Y, "a", 1), HidetError, "'factor' of kernel 'scale' is 'a', not a number of type f32"),
+        ((X, Y, X, 1), HidetError, "'factor' of kernel 'scale' is a Tensor, not a number of"),
         ((X, Y, 1.0, 1.5), HidetError, "'count' of kernel 'scale' is 1.5, not a number"),
         ((X, Y, 1.0, 1 << 31), HidetError, "which does not fit i32"),
         ((X, X, 1.0, 1), HidetError, "arguments 'x' and 'y' of kernel 'scale' share memory"),
