@@ -80,7 +80,10 @@ def _extents(what: str, value: object) -> tuple[Extent, ...]:
             check_host_value(what, extent)
             continue
         if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
-            raise ScriptError(f"the {what} has the extent {describe(extent)}, not an integer")
+            raise ScriptError(
+                f"an extent of the {what} is {describe(extent)}, not an integer",
+                hint="cdiv(a, b) rounds a quotient up, a // b rounds it down",
+            )
     if not 1 <= len(extents) <= 3:
         raise ScriptError(f"the {what} has {len(extents)} extents", hint="it has one to three")
     return tuple(each if isinstance(each, int) else index_of(each) for each in extents)

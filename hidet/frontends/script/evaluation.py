@@ -28,7 +28,7 @@ from hidet.frontends.script.scalars import (
     select,
 )
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import bind, evaluated_defaults, signature_of, unpack
+from hidet.frontends.script.signature import bind, call, evaluated_defaults, signature_of, unpack
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
 from hidet.frontends.script.tensor_slices import attribute_of, offset_by, part_of
@@ -312,7 +312,7 @@ class Expressions(ast.NodeVisitor):
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return substitute_for(function, arguments)(*arguments, **keywords)
+        return call(substitute_for(function, arguments), arguments, keywords)
 
     def visit_Lambda(self, node: ast.Lambda) -> object:
         """Return a lambda as a Python function, which is inlined at each call."""

@@ -9,6 +9,7 @@ from hidet.dialects.cuda import BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.errors import ScriptError
+from hidet.frontends.script.messages import Value
 from hidet.frontends.script.scalars import Index, Scalar
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import INDEX
@@ -17,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class AlongDimensions(Generic[T]):
+class AlongDimensions(Value, Generic[T]):
     """A value along each dimension, such as `threadIdx`."""
 
     name: str
@@ -39,7 +40,7 @@ class AlongDimensions(Generic[T]):
         return self._along(Dimension.Z)
 
     def __repr__(self) -> str:
-        return self.name
+        return f"the vector {self.name} (x, y, z)"
 
 
 def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:

@@ -135,7 +135,10 @@ def _bound(value: object) -> Index:
     if isinstance(value, Scalar) and value.type.is_integer:
         return value
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ScriptError(f"a bound of range is an integer, not {describe(value)}")
+        raise ScriptError(
+            f"a bound of range is an integer, not {describe(value)}",
+            hint="int(x) of a float is an integer",
+        )
     return value
 
 

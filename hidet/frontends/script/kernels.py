@@ -52,7 +52,7 @@ from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
 from hidet.frontends.script.tensor_core import fence_accumulators
-from hidet.frontends.script.tracing import Emitter, current, tracing
+from hidet.frontends.script.tracing import Emitter, current, is_tracing, tracing
 from hidet.frontends.script.types import (
     BOOL,
     SCALAR_TYPES,
@@ -233,6 +233,7 @@ class ScriptFunction:
             raise self.source.error(
                 self.source.function,
                 f"the {self._entry_noun} '{self.name}' returns {describe(returned)}",
+                "store it in a tensor that the caller gives",
             )
         extents: list[SSAValue] = []
         if self.runs_as == "cpu_kernel":
@@ -323,6 +324,12 @@ class ScriptFunction:
 
     def __call__(self, *arguments: object, **keywords: object) -> object:
         """Inline the function into the one being traced; a public function launches kernels."""
+        if self.is_entry and not is_tracing():
+            raise ScriptError(
+                f"the {self._entry_noun} '{self.name}' is not built",
+                hint="define it under 'with hidet.script_module() as module:', and call "
+                "module.build()(...)",
+            )
         caller = current(f"'{self.name}'")
         self._check_caller(caller.kind)
         given = bind(f"'{self.name}'", self.signature, arguments, keywords)
@@ -347,8 +354,13 @@ class ScriptFunction:
         returns = self._returns()
         with current().nested(self.name):
             result = self._run(values, returns)
-        if returns is None or result is None:
+        if returns is None:
             return result
+        if result is None:
+            raise ScriptError(
+                f"'{self.name}' returns nothing, but its result is annotated as {returns}",
+                hint="let it end with a 'return' of a value, or leave out the annotation",
+            )
         if returns is BOOL and isinstance(result, bool):
             return result
         return convert(result, returns)

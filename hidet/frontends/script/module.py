@@ -118,7 +118,8 @@ class IRModule:
             names = ", ".join(f"'{name}'" for name in self._callees)
             raise ScriptError(
                 f"the module has no kernel, only {names}" if names else "the module is empty",
-                hint="a kernel sets attrs.cuda.grid_dim and attrs.cuda.block_dim",
+                hint="a kernel is a function under @hidet.script that sets attrs.cuda.grid_dim and "
+                "attrs.cuda.block_dim",
             )
 
     def __str__(self) -> str:

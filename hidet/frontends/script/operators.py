@@ -62,6 +62,7 @@ HINTS = {
     "//": "divide floats with /",
     "%": "the remainder is one of integers; of floats it is math.fmod(a, b)",
     "**": "multiply integers, or convert one of them: f32(a) ** b",
+    **dict.fromkeys("&|", "conditions are joined by `and` and `or`, which bind less than <"),
 }
 """Hints for operators that a kind of arithmetic lacks."""
 

@@ -51,6 +51,21 @@ def bind(
     return bound.arguments
 
 
+def call(
+    function: Callable[..., object], values: Sequence[object], named: Mapping[str, object]
+) -> object:
+    """Call a Python function; an error names its parameters if the arguments do not fit them."""
+    try:
+        return function(*values, **named)
+    except TypeError as error:
+        try:
+            signature = inspect.signature(function)
+        except ValueError:
+            raise error from None  # a builtin without a signature
+        bind(f"'{function.__name__}'", signature, values, named)
+        raise
+
+
 def evaluated_defaults(
     node: ast.arguments, evaluate: Callable[[ast.expr], object]
 ) -> dict[str, object]:

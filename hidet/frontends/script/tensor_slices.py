@@ -66,7 +66,10 @@ def offset_by(pointer: Pointer, indices: Sequence[object]) -> Pointer:
         )
     (index,) = indices
     if not isinstance(index, Scalar | int):
-        raise ScriptError(f"an index is an integer, not {describe(index)}")
+        raise ScriptError(
+            f"an index is an integer, not {describe(index)}",
+            hint="an integer is threadIdx.x, or int(x) of a float",
+        )
     return pointer + index
 
 

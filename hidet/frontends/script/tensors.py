@@ -176,7 +176,10 @@ def check_rank(tensor: Tensor, indices: Sequence[object]) -> None:
         )
     for index, extent in zip(indices, tensor.shape, strict=True):
         if not is_integer(index) and not isinstance(index, bool):
-            raise ScriptError(f"an index is an integer, not {describe(index)}")
+            raise ScriptError(
+                f"an index is an integer, not {describe(index)}",
+                hint="an integer is threadIdx.x, or int(x) of a float",
+            )
         if isinstance(index, int) and isinstance(extent, int) and not 0 <= index < extent:
             raise ScriptError(
                 f"the index {index} lies outside of {describe(tensor)}",

@@ -153,6 +153,11 @@ def tracing(emitter: Emitter) -> Generator[None]:
         _EMITTER.reset(token)
 
 
+def is_tracing() -> bool:
+    """Return whether a function is being traced."""
+    return _EMITTER.get() is not None
+
+
 def current(what: str = "what is computed here") -> Emitter:
     """Return the emitter of the function that is being traced.
 

@@ -50,6 +50,10 @@ def half_returned(x: f32):
         return x
 
 @hidet.script
+def nothing_returned(x: f32) -> f32:
+    y = 2 * x
+
+@hidet.script
 def sometimes(x: f32):
     for k in range(4):
         if x > k:
@@ -357,6 +361,7 @@ WHOLE = [
     whole("the module is empty", None, "hidet.script_module().ir_module()"),
     whole("the module is empty", None, "hidet.ir.IRModule().build()"),
     whole("'threadIdx.x' exists in a kernel only", None, "threadIdx.x"),
+    whole("the kernel 'other' is not built ... module.build()(...)", None, "other(0)"),
     whole("'<lambda>' cannot be a script", None, "hidet.script(\nlambda: 0)"),
     whole(
         "the source of 'kernel' cannot be read",
