@@ -188,9 +188,9 @@ def evaluate_op(op: graph.GraphOp, operands: list[torch.Tensor]) -> torch.Tensor
     """Compute one operation, and check the type that it says it gives."""
     special = SPECIAL.get(type(op))
     if special is None:
-        # It means what torch's function of its name means.
+        # It means what the operator of ATen of its name means.
         assert not op.properties, f"say in SPECIAL of this file what {op.name} means"
-        result = getattr(torch, op.name.removeprefix("graph."))(*operands)
+        result = getattr(torch.ops.aten, op.name.removeprefix("graph."))(*operands)
     else:
         result = special(op, *operands)
     assert tuple(result.shape) == op.result.type.get_shape(), op

@@ -37,9 +37,8 @@ def pairs(values):
 
 
 def reference_of(op):
-    """The function of torch that an operation is named after."""
-    name = op.name.removeprefix("graph.")
-    return getattr(torch, name, None) or getattr(functional, name)
+    """The operator of ATen that an operation is named after."""
+    return getattr(torch.ops.aten, op.name.removeprefix("graph."))
 
 
 def operations(*bases, but=()):
