@@ -139,6 +139,9 @@ def test_everything_new_passes_its_tests(grown):
     tables = ["tests/test_registry.py", "tests/dialects/test_graph.py"]
     slower = "--deselect=tests/test_registry.py::test_each_can_be_the_first"
     run(copy, "pytest", "-q", slower, *tables, *NEW.values())
+    # What is left of the examples is noticed.
+    said = run(copy, "pytest", "-q", "tests/test_source.py", "-k", "hidet_new", status=1)
+    assert "hidet/arch/functions.py, " in said
 
 
 @pytest.mark.slow
@@ -176,6 +179,7 @@ def test_commands_of_the_guide():
         ("instruction hypot", "there is a function 'hypot' already"),
         ("operator exp", "there is an operator 'graph.exp' already"),
         ("operator nosuchthing", "PyTorch has no operator 'aten.nosuchthing'"),
+        ("operator digamma", "hidet decomposes 'aten.digamma' into other operators"),
         ("operator hypot --operands 1", "the scalar function 'hypot' takes 2 numbers, not 1"),
     ],
 )

@@ -1,6 +1,7 @@
-"""`hidet new`: writes the files of a new pass, operation or the like, which pass all tests.
+"""`hidet new`: writes the files of a new pass, operation or the like, which pass their tests.
 
-They implement an example for the author to replace. The templates of the files are in this folder.
+They implement an example for the author to replace: `tests/test_source.py` fails while one of their
+texts still begins with "Replace:". The templates of the files are in this folder.
 """
 
 import re
@@ -125,6 +126,30 @@ _FAMILIES = {
 }
 
 
+def _is_decomposed(name: str, operands: int) -> bool:
+    """Return whether torch decomposes the operator of a name on a number of tensors.
+
+    Raises:
+        HidetError: there is none, or hidet decomposes it.
+    """
+    from hidet.frontends.torch.decomposed import DECOMPOSED  # imports torch
+    from hidet.frontends.torch.decompositions import decompositions
+    from hidet.frontends.torch.operators.emitter import overloads_of
+
+    overloads = set(overloads_of(name, operands))
+    if not overloads:
+        raise HidetError(
+            f"PyTorch has no operator 'aten.{name}' whose only arguments are {operands} tensors",
+            hint="CONTRIBUTING.md, 'Add an operator of PyTorch', shows how others are added",
+        )
+    if not overloads.isdisjoint(DECOMPOSED):
+        raise HidetError(
+            f"hidet decomposes 'aten.{name}' into other operators",
+            hint="see hidet/frontends/torch/decomposed/; what is there never becomes one operation",
+        )
+    return overloads <= decompositions().keys()
+
+
 def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str]:
     """Write an elementwise operator on float tensors, its lit test and its changelog entry.
 
@@ -136,9 +161,6 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         name: the name of the ATen operator, such as `hypot`.
         operands: the number of tensors; by default that of the scalar function, or one.
     """
-    from hidet.frontends.torch.decompositions import decompositions  # imports torch
-    from hidet.frontends.torch.operators.emitter import overloads_of
-
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'hypot'")
     scalar = scalar_named(name)
     count = operands or (scalar.operands if scalar else 1)
@@ -148,13 +170,9 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         )
     if name in (op.name.removeprefix("graph.") for op in Graph.operations):
         raise HidetError(f"there is an operator 'graph.{name}' already")
-    overloads = overloads_of(name, count)
-    if not overloads:
-        raise HidetError(
-            f"PyTorch has no operator 'aten.{name}' whose only arguments are {count} tensors"
-        )
+    is_decomposed = _is_decomposed(name, count)
     family, title = _FAMILIES[count], class_name(name)
-    summary = scalar.summary if scalar else f"The operator {name}: write what it gives"
+    summary = scalar.summary if scalar else f"Replace: what {name} gives"
     changed: list[str] = []
     if scalar is None:
         rules = "hidet/lowering/graph/compute_rules/scalars.py"
@@ -163,10 +181,10 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         changed.append(
             tree.insert(rules, f"    graph.{title}Op: {name},\n", before="    graph.WhereOp: ")
         )
-    if all(overload in decompositions() for overload in overloads):
+    if is_decomposed:
         kept, line = "hidet/frontends/torch/decompositions.py", f"    aten.{name}: "
         changed.append(
-            tree.insert(kept, f'{line}"the graph dialect has it",\n', before="    aten.all: ")
+            tree.insert(kept, f'{line}"Replace: why it is kept",\n', before="    aten.all: ")
         )
     fields = f'{family.base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
     operation = f"{title}Op = define({fields})\n"
@@ -207,7 +225,7 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
         "arguments": _join(taken, "{}"),
     }
     table, header = "hidet/arch/functions.py", "hidet/backend/device/hidet_scalar.h"
-    row = f'    ("{name}", "{"f" * len(taken)}->f", _{name}, "what {name} gives"),\n'
+    row = f'    ("{name}", "{"f" * len(taken)}->f", _{name}, "Replace: what it gives"),\n'
     tree.insert(table, fill("instruction_meaning.py", **words), before="_KINDS = ")
     return [
         tree.insert(table, row, before='    ("isnan"'),
@@ -228,8 +246,10 @@ _NEXT_STEPS = {
         "lower it in a pass, or print it: a row of a table in hidet/backend/printer/",
     ),
     "operator": (
-        "check the formula: the scalar function of the row, or the rule in "
+        "replace the summary and, where there are, the reason in decompositions.py and the rule in "
         "hidet/lowering/graph/compute_rules/scalars.py",
+        "for hidet.ops: a line in hidet/frontends/trace/operators/, and a case of it in "
+        "tests/frontends/trace/cases.py",
         "list it: python -m hidet.frontends.torch.listing > docs/operators.md",
     ),
     "instruction": (
@@ -240,6 +260,15 @@ _NEXT_STEPS = {
 }
 
 
+_TESTS = {
+    "pass": "",
+    "op": " tests/dialects",
+    "operator": " tests/lowering/graph/test_elementwise.py tests/frontends/torch/test_operators.py",
+    "instruction": " tests/arch/test_functions.py tests/frontends/script/test_scalar_functions.py",
+}
+"""The tests that walk the tables of the new entry, besides that of the registry."""
+
+
 def next_steps(what: str, changed: list[str]) -> str:
     """Return what the author of a new pass, operation or the like does next.
 
@@ -248,7 +277,8 @@ def next_steps(what: str, changed: list[str]) -> str:
         changed: the files that have been written.
     """
     tests = " ".join(path for path in changed if path.startswith("lit_tests/"))
-    steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests} tests/test_registry.py")
+    tests += f" tests/test_registry.py tests/test_source.py{_TESTS[what]}"
+    steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests}")
     return "\n".join(["Next, as CONTRIBUTING.md explains:", *(f"  - {step}" for step in steps)])
 
 
