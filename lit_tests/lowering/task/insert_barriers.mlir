@@ -242,6 +242,64 @@ cuda.kernel @branch(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(12
 
 // -----
 
+// What one arm has written is waited for after the branch, though the other one has written nothing.
+
+!tile = memref<128xf32, #cuda.space<shared>>
+#threads = #task.map<spatial(128)>
+
+// CHECK-LABEL: cuda.kernel @arm
+// CHECK:         scf.if %first {
+// CHECK-NEXT:      task.copy %x[%zero] to %s[]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    task.copy %s[] to %y[%zero]
+cuda.kernel @arm(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %zero = arith.constant 0 : index
+  %s = memref.alloca() : !tile
+  %first = arith.cmpi eq, %b, %zero : index
+  scf.if %first {
+    task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  }
+  task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+}
+
+// -----
+
+// A barrier in one arm at the head of a loop does not order what is before the loop: where the
+// other arm is taken, nobody waits.
+
+!tile = memref<128xf32, #cuda.space<shared>>
+#threads = #task.map<spatial(128)>
+
+// CHECK-LABEL: cuda.kernel @barrier_in_arm
+// CHECK:         task.copy %x[%zero] to %s[]
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      scf.if %first {
+// CHECK-NEXT:        cuda.sync_threads
+// CHECK-NEXT:      }
+// CHECK-NEXT:      task.copy %s[] to %y[%zero]
+cuda.kernel @barrier_in_arm(%x : memref<128xf32>, %y : memref<128xf32>) grid(1) block(128) {
+  %t = cuda.thread_id x
+  %b = cuda.block_id x
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %four = arith.constant 4 : index
+  %s = memref.alloca() : !tile
+  %first = arith.cmpi eq, %b, %zero : index
+  task.copy %x[%zero] to %s[] in #threads on %t : memref<128xf32> to !tile
+  scf.for %k = %zero to %four step %one {
+    scf.if %first {
+      cuda.sync_threads
+    }
+    task.copy %s[] to %y[%zero] in #threads on %t : !tile to memref<128xf32>
+  }
+}
+
+// -----
+
 // Threads may go different ways through a branch without task ops: the barrier is ahead of it, not
 // in it.
 
