@@ -174,7 +174,8 @@ def test_pattern_has_a_docstring_and_a_test(cls):
 def test_operation_has_a_docstring_and_a_lit_test(op, lit_texts):
     """Every operation is described, and occurs in the lit tests of its dialect."""
     assert has_own_docstring(op)
-    assert re.search(rf"(?<![\w.]){re.escape(op.name)}(?![\w.])", lit_texts[op.dialect_name()])
+    is_used = re.search(rf"(?<![\w.]){re.escape(op.name)}(?![\w.])", lit_texts[op.dialect_name()])
+    assert is_used, f"use {op.name} in a file of lit_tests/dialects/{op.dialect_name()}/"
 
 
 @pytest.mark.parametrize("attr", ATTRIBUTES, ids=lambda attr: attr.name)

@@ -80,9 +80,9 @@ def run_line(line: str, path: Path) -> None:
             )
         result = _COMMANDS[words[0]](words[1:], data)
         if must_fail != (result.status != 0):
+            piped = f"\n--- its input was:\n{data}" if data else ""
             raise LitFailure(
-                f"`{shlex.join(words)}` ended with status {result.status}\n{result.stderr}\n"
-                f"--- its input was:\n{data}"
+                f"`{shlex.join(words)}` ended with status {result.status}\n{result.stderr}{piped}"
             )
         data = result.stdout + (result.stderr if merge else "")
 

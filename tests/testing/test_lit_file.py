@@ -77,6 +77,15 @@ def test_lines_that_fail(line, message, program):
         run_line(line, program)
 
 
+def test_the_input_of_what_failed_is_shown(program):
+    """The first command of a pipe has none."""
+    with pytest.raises(LitFailure, match=r"(?s)its input was:\n.*arith"):
+        run_line("hidet-opt %s | filecheck %s", program)
+    with pytest.raises(LitFailure) as caught:
+        run_line("hidet-opt %s --no-such-option", program)
+    assert "its input was" not in str(caught.value)
+
+
 def test_errors_can_be_matched(program):
     """`2>&1` hands the errors on."""
     program.write_text("// CHECK: Unrecognized passes\n")

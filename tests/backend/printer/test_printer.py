@@ -30,7 +30,8 @@ CUDA = ("-t", "cuda")
 
 @pytest.mark.parametrize("name", sorted({*EXPRESSIONS, *STATEMENTS}))
 def test_every_entry_of_the_tables_has_a_lit_test(name):
-    assert any(re.search(rf"\b{re.escape(name)}\b", path.read_text()) for path in PRINTED)
+    is_used = any(re.search(rf"\b{re.escape(name)}\b", path.read_text()) for path in PRINTED)
+    assert is_used, f"print {name} in a file of lit_tests/backend/printer/"
 
 
 # Errors.

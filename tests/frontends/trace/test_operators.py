@@ -56,6 +56,7 @@ def test_operator(case):
 
 
 def test_every_operator_has_a_case():
+    """A new function of hidet.ops has a case in cases.py."""
     assert {case.name for case in CASES} - {"barrier"} == set(OPERATORS)
 
 
