@@ -570,3 +570,33 @@ cuda.kernel @group_in_loop(%x : memref<64xf32>, %y : memref<64xf32>) grid(1) blo
     task.copy %b[] to %y[%zero] in #task.map<spatial(64) * replicate(2)> on %t : !tile to memref<64xf32>
   }
 }
+
+// -----
+
+// What a group has done before a loop, which the same group needs in it, is waited for ahead of the
+// loop.
+
+#half = #task.map<spatial(64)>
+!tile = memref<64xf32, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @group_around_loop
+// CHECK:           task.copy %x[%zero] to %a[]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      task.group first(0) count(64) (%{{.*}}) {
+// CHECK-NEXT:        task.copy %a[] to %y[%zero]
+cuda.kernel @group_around_loop(%x : memref<64xf32>, %y : memref<64xf32>) grid(1) block(128) {
+  %zero = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %a = memref.alloca() : !tile
+  task.group first(0) count(64) (%w) {
+    task.copy %x[%zero] to %a[] in #half on %w : memref<64xf32> to !tile
+  }
+  scf.for %i = %zero to %c8 step %c1 {
+    task.group first(0) count(64) (%w) {
+      task.copy %a[] to %y[%zero] in #half on %w : !tile to memref<64xf32>
+    }
+  }
+}
