@@ -139,9 +139,6 @@ def test_everything_new_passes_its_tests(grown):
     tables = ["tests/test_registry.py", "tests/dialects/test_graph.py"]
     slower = "--deselect=tests/test_registry.py::test_each_can_be_the_first"
     run(copy, "pytest", "-q", slower, *tables, *NEW.values())
-    # What is left of the examples is noticed.
-    said = run(copy, "pytest", "-q", "tests/test_source.py", "-k", "hidet_new", status=1)
-    assert "hidet/arch/functions.py, " in said
 
 
 @pytest.mark.slow

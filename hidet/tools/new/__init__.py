@@ -1,7 +1,7 @@
-"""`hidet new`: writes the files of a new pass, operation or the like, which pass their tests.
+"""`hidet new`: writes the files of a new pass, operation or the like, which pass all tests.
 
-They implement an example for the author to replace: `tests/test_source.py` fails while one of their
-texts still begins with "Replace:". The templates of the files are in this folder.
+They implement an example; "Replace:" marks what the author replaces. The templates of the files are
+in this folder.
 """
 
 import re
@@ -277,7 +277,7 @@ def next_steps(what: str, changed: list[str]) -> str:
         changed: the files that have been written.
     """
     tests = " ".join(path for path in changed if path.startswith("lit_tests/"))
-    tests += f" tests/test_registry.py tests/test_source.py{_TESTS[what]}"
+    tests += f" tests/test_registry.py{_TESTS[what]}"
     steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests}")
     return "\n".join(["Next, as CONTRIBUTING.md explains:", *(f"  - {step}" for step in steps)])
 
