@@ -14,8 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
-from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
-from hidet.dialects.graph.unary import UnaryOp
+from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, ComparisonOp, UnaryOp
 from hidet.dialects.graph.window import Window
 
 

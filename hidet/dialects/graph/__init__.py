@@ -19,17 +19,13 @@ The operations are grouped by family in the modules of this package and re-expor
 
 from hidet.dialects.definitions import dialect_of
 from hidet.dialects.graph.base import GraphOp as GraphOp
-from hidet.dialects.graph.binary import *
-from hidet.dialects.graph.checked_integers import *
 from hidet.dialects.graph.contraction import *
 from hidet.dialects.graph.creation import *
+from hidet.dialects.graph.elementwise import *
 from hidet.dialects.graph.kernels import *
 from hidet.dialects.graph.lookup import *
-from hidet.dialects.graph.normalization import *
-from hidet.dialects.graph.random import *
 from hidet.dialects.graph.reduction import *
 from hidet.dialects.graph.shape import *
-from hidet.dialects.graph.unary import *
 from hidet.dialects.graph.window import *
 
 Graph = dialect_of("hidet.dialects.graph")

@@ -19,8 +19,8 @@ from hidet.dialects.graph.base import (
     python_number,
     shape_of,
 )
-from hidet.dialects.graph.binary import BinaryOp
 from hidet.dialects.graph.contraction import sum_type
+from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, in_parts, moments

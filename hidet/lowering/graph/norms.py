@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.graph.base import element_type, shape_of
-from hidet.dialects.graph.normalization import NormOp
+from hidet.dialects.graph.reduction import NormOp
 from hidet.lowering.graph.compute_rules.reduction import SHORT_ROW
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.single_walk import Rule

@@ -107,18 +107,16 @@ def _join(operands: tuple[str, ...], form: str) -> str:
 
 @dataclass(frozen=True)
 class _Family:
-    """The elementwise operators of a number of tensors, in a module of the dialect `graph`."""
+    """The elementwise operators of a number of tensors."""
 
-    module: str
     base: str
     operands: tuple[str, ...]
     text: str
 
 
 _FAMILIES = {
-    1: _Family("unary", "FloatUnaryOp", ("x",), "%x : tensor<2x3xf32>"),
+    1: _Family("FloatUnaryOp", ("x",), "%x : tensor<2x3xf32>"),
     2: _Family(
-        "binary",
         "FloatBinaryOp",
         ("x", "y"),
         "%x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>",
@@ -198,7 +196,7 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         lowered=scalar.text if scalar else "compute.grid",
     )
     return [
-        tree.append(f"hidet/dialects/graph/{family.module}.py", operation),
+        tree.append("hidet/dialects/graph/elementwise.py", operation),
         *changed,
         tree.write(f"lit_tests/dialects/graph/{name}.mlir", lit_test),
         _note(tree, "PyTorch", f"The operator `{name}`."),

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import torch
 
 from hidet.dialects import graph
-from hidet.dialects.graph.binary import BinaryOp, BitwiseOp
-from hidet.dialects.graph.unary import UnaryOp
+from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, UnaryOp
 from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators.emitter import overloads_of
 from hidet.frontends.torch.philox import RANDOM

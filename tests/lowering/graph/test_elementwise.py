@@ -8,8 +8,14 @@ import torch
 from torch.nn import functional
 
 from hidet.dialects import graph
-from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp, FloatBinaryOp, ShiftOp
-from hidet.dialects.graph.unary import UnaryOp
+from hidet.dialects.graph.elementwise import (
+    BinaryOp,
+    BitwiseOp,
+    ComparisonOp,
+    FloatBinaryOp,
+    ShiftOp,
+    UnaryOp,
+)
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.testing.numeric import assert_close
 

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, is_float
-from hidet.dialects.graph.binary import BinaryOp, BitwiseOp, ComparisonOp
+from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, ComparisonOp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Operand,

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type
-from hidet.dialects.graph.unary import UnaryOp
+from hidet.dialects.graph.elementwise import UnaryOp
 from hidet.frontends.torch.operators.binary import clamp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,

@@ -21,8 +21,8 @@ from hidet.dialects.graph.base import (
     shape_of,
 )
 from hidet.dialects.graph.creation import FillOp
+from hidet.dialects.graph.elementwise import CastOp
 from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
-from hidet.dialects.graph.unary import CastOp
 from hidet.dialects.graph.window import Window
 from hidet.lowering.graph.compute_rules.views import VIEWS, View, broadcast_indices
 from hidet.rewriting.builder import Index, KernelBuilder

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from hidet.dialects import graph
 from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
 from hidet.dialects.graph.base import GraphOp, computation_type, is_float, shape_of
-from hidet.dialects.graph.elementwise_trait import Elementwise
+from hidet.dialects.graph.elementwise import Elementwise
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
