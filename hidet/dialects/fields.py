@@ -9,11 +9,14 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
+    BoolAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
+    FloatAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    f64,
     i32,
     i64,
 )
@@ -31,6 +34,7 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
     BaseAttrAccessor,
+    EqAttrConstraint,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
@@ -60,9 +64,12 @@ class Element(NamedTuple):
 
 Values: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation] | None
 Field: TypeAlias = (
-    Element | Values | Attribute | Sequence[Attribute] | Sequence[int] | Region | str | int
+    Element | Values | Attribute | Sequence[Attribute] | Sequence[int] | Region | str | float
 )
 """A constructor argument for a field, or for a memref with its indices."""
+
+FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
+"""The constraint of a real number."""
 
 
 class FieldsOp(IRDLOperation):
@@ -244,8 +251,8 @@ def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
     parts = (*definition.operands, *definition.results, *definition.regions)
     fields = {name for name, _ in parts}
     fields.update(definition.properties)
-    declared = (name for each in reversed(op.mro()) for name in vars(each) if name in fields)
-    return tuple(dict.fromkeys(declared))
+    classes = [each for each in reversed(op.mro()) if issubclass(each, FieldsOp)]
+    return tuple(dict.fromkeys(name for each in classes for name in vars(each) if name in fields))
 
 
 def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
@@ -256,8 +263,12 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
             assert isinstance(field.constr, BaseAttr)
             kind = cast("type[EnumAttribute[StrEnum]]", field.constr.attr)
             return kind(value)
-        case bool():
+        case bool() if isinstance(field, OptPropertyDef):
             return UnitAttr() if value else None
+        case bool():
+            return BoolAttr.from_bool(value)
+        case float() | int() if field.constr is FLOAT64:
+            return FloatAttr(float(value), f64)
         case int():
             return integer(value, i64)
         case str():

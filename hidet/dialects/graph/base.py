@@ -6,7 +6,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import ClassVar, NamedTuple, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     TensorType,
     bf16,
     f16,
@@ -36,9 +35,7 @@ from xdsl.irdl import (
     AnyOf,
     AttrConstraint,
     EqAttrConstraint,
-    IRDLOperation,
     ParsePropInAttrDict,
-    PropertyDef,
     VarConstraint,
     operand_def,
     result_def,
@@ -47,14 +44,15 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.fields import FLOAT64 as FLOAT64
+from hidet.dialects.fields import Field, FieldsOp
+
 Tensor: TypeAlias = TensorType[Attribute]
 """The type of a tensor with any of the element types below."""
 Value: TypeAlias = SSAValue | Operation
 """A constructor argument for an operand: a value, or an op with one result."""
 Number: TypeAlias = float | int | bool
 """A constructor argument for a scalar."""
-Property: TypeAlias = Attribute | Sequence[int] | Number | str | None
-"""A constructor argument for a property; None omits it."""
 
 ELEMENT_TYPES = (f64, f32, f16, bf16, i64, i32, i16, i8, i1)
 """The element types of tensors; `i1` is torch.bool."""
@@ -66,8 +64,6 @@ INTS = DenseArrayBase.constr(i64)
 """The constraint of a list of dimensions, sizes or offsets."""
 INT = IntegerAttr.constr(EqAttrConstraint(i64))
 """The constraint of a dimension, size or offset."""
-FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
-"""The constraint of a real number."""
 NUMBER = FloatAttr.constr() | IntegerAttr.constr()
 """The constraint of a tensor element."""
 FALSE = BoolAttr.from_bool(False)
@@ -137,24 +133,6 @@ def number(value: Number, element: Attribute) -> FloatAttr | IntegerAttr:
     return IntegerAttr(int(value), element)
 
 
-def _attribute(value: Property, field: PropertyDef) -> Attribute | None:
-    match value:
-        case None | Attribute():
-            return value
-        case int() if field.constr is FLOAT64:
-            return FloatAttr(float(value), f64)
-        case bool():
-            return BoolAttr.from_bool(value)
-        case int():
-            return integer(value)
-        case float():
-            return FloatAttr(value, f64)
-        case str():
-            return StringAttr(value)
-        case _:
-            return ints(value)
-
-
 def python_number(attribute: FloatAttr | IntegerAttr) -> Number:
     """Return the Python value of a scalar attribute; a bool for `i1`."""
     value = attribute.value.data
@@ -214,7 +192,7 @@ def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-class GraphOp(IRDLOperation, ABC):
+class GraphOp(FieldsOp, ABC):
     """An operator on whole tensors: pure, with one result, and the semantics of torch's operator.
 
     Constructors take operands and properties in the order of declaration, or by name. The assembly
@@ -233,22 +211,8 @@ class GraphOp(IRDLOperation, ABC):
     traits = traits_def(Pure())
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
-    def __init__(
-        self, *fields: Value | Sequence[Value] | Property, result: Attribute = i1, **named: Property
-    ) -> None:
-        definition = self.get_irdl_definition()
-        names = [*(name for name, _ in definition.operands), *definition.properties]
-        given: dict[str, Any] = {**dict(zip(names, fields, strict=False)), **named}
-        if len(given) < len(fields) + len(named) or not given.keys() <= {*names}:
-            raise TypeError(f"{self.name} takes {', '.join(names)}")
-        super().__init__(
-            operands=[given.get(name) for name, _ in definition.operands],
-            properties={
-                name: _attribute(given[name], each) if name in given else each.default_value
-                for name, each in definition.properties.items()
-            },
-            result_types=[result],
-        )
+    def __init__(self, *fields: Field, result: Attribute = i1, **named: Field) -> None:
+        super().__init__(result, *fields, **named)
         self.results = SSAValues((OpResult(self._checked_type(), self, 0),))
 
     @abstractmethod

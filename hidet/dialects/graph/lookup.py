@@ -134,7 +134,7 @@ class CheckedPositionsOp(IntegersOp):
     operator = prop_def(StringAttr)
 
     def __init__(self, x: Value, size: int, operator: str, *, from_end: bool = False) -> None:
-        super().__init__(x, size=size, from_end=UnitAttr() if from_end else None, operator=operator)
+        super().__init__(x, size=size, from_end=from_end, operator=operator)
 
     def _infer_type(self) -> Tensor:
         if self.size.value.data < 1:
