@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import hidet
-from hidet.frontends.torch.decomposed.matrices import LARGEST, LARGEST_ROTATED, MATRICES
+from hidet.frontends.torch.decomposed import DECOMPOSED
+from hidet.frontends.torch.decomposed.matrices import LARGEST, LARGEST_ROTATED
 
 aten = torch.ops.aten
 
@@ -31,7 +32,7 @@ rectangles = pytest.mark.parametrize("x", RECTANGLES.values(), ids=RECTANGLES)
 
 def check(target, *arguments, **keywords):
     """Compare the results of a function with those of its operator."""
-    actual = MATRICES[target](*arguments, **keywords)
+    actual = DECOMPOSED[target](*arguments, **keywords)
     expected = target(*arguments, **keywords)
     torch.testing.assert_close(actual, expected, rtol=1e-8, atol=1e-10, equal_nan=True)
 
@@ -50,7 +51,7 @@ def test_factors(x):
 @rectangles
 def test_pseudo_inverses(x):
     if x.shape[-2] > LARGEST_ROTATED:
-        assert MATRICES[aten.linalg_pinv.atol_rtol_tensor](x) is NotImplemented
+        assert DECOMPOSED[aten.linalg_pinv.atol_rtol_tensor](x) is NotImplemented
         x = x[..., :LARGEST_ROTATED, :LARGEST_ROTATED]
     check(aten.linalg_pinv.atol_rtol_tensor, x)
     atol, rtol = torch.tensor(0.5).double(), torch.tensor(0.2).double()
@@ -79,13 +80,13 @@ def test_inverses():
 
 
 def test_what_has_no_inverse():
-    assert MATRICES[aten.linalg_inv_ex.default](SINGULAR)[1].tolist() == [1, 2, 0]
+    assert DECOMPOSED[aten.linalg_inv_ex.default](SINGULAR)[1].tolist() == [1, 2, 0]
 
 
 @rectangles
 def test_singular_values(x):
     """What is too large, or empty, is left to torch."""
-    found = MATRICES[aten._linalg_svd.default](x)
+    found = DECOMPOSED[aten._linalg_svd.default](x)
     assert (found is NotImplemented) == (x.shape[-2] > LARGEST_ROTATED or x.numel() == 0)
     if found is not NotImplemented:
         torch.testing.assert_close(found[1], torch.linalg.svdvals(x), rtol=1e-9, atol=1e-12)
@@ -97,17 +98,17 @@ def test_eigenvalues(triangle):
     opposite = torch.tensor([[0.0, 1], [1, 0]])
     large = doubles(LARGEST_ROTATED, LARGEST_ROTATED)
     for x in (SQUARE, SINGULAR, opposite, large, SQUARE[:0], SQUARE[..., :0, :0]):
-        found, _ = MATRICES[aten._linalg_eigh.default](x.float(), triangle)
+        found, _ = DECOMPOSED[aten._linalg_eigh.default](x.float(), triangle)
         expected = torch.linalg.eigvalsh(x.float(), triangle)
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-    assert MATRICES[aten._linalg_eigh.default](SQUARE) is NotImplemented
+    assert DECOMPOSED[aten._linalg_eigh.default](SQUARE) is NotImplemented
 
 
 @pytest.mark.parametrize("size", [1e-3, 1, 30])
 def test_exponentials(size):
     """Of negative numbers of any size, too."""
     for x in (SQUARE * size, torch.diag_embed(doubles(2, 3) * size - 1e8), SQUARE * torch.nan):
-        found = MATRICES[aten.linalg_matrix_exp.default](x)
+        found = DECOMPOSED[aten.linalg_matrix_exp.default](x)
         expected = torch.linalg.matrix_exp(x)
         bound = float(1e-12 * expected.abs().max().nan_to_num())
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=bound, equal_nan=True)
@@ -127,7 +128,7 @@ def test_triangles(upper):
     check(aten.cholesky.default, POSITIVE, upper)
     check(aten.cholesky_solve.default, rhs, factor, upper)
     check(aten.cholesky_inverse.default, factor, upper)
-    info = MATRICES[aten.linalg_cholesky_ex.default](-SINGULAR, upper=upper)[1]
+    info = DECOMPOSED[aten.linalg_cholesky_ex.default](-SINGULAR, upper=upper)[1]
     assert info.tolist() == [1, 1, 1]
 
 
@@ -149,10 +150,10 @@ def test_pseudo_inverses_of_symmetric_matrices():
 def test_what_is_left_to_eager_torch():
     """Large matrices, halves, and errors that torch would raise."""
     for x in (doubles(LARGEST + 1, LARGEST + 1), torch.zeros(2, 2).half()):
-        assert MATRICES[aten.linalg_inv_ex.default](x) is NotImplemented
-        assert MATRICES[aten.linalg_qr.default](x) is NotImplemented
-        assert MATRICES[aten.linalg_solve_triangular.default](x, x, upper=True) is NotImplemented
-    assert MATRICES[aten.linalg_inv_ex.default](SQUARE, check_errors=True) is NotImplemented
+        assert DECOMPOSED[aten.linalg_inv_ex.default](x) is NotImplemented
+        assert DECOMPOSED[aten.linalg_qr.default](x) is NotImplemented
+        assert DECOMPOSED[aten.linalg_solve_triangular.default](x, x, upper=True) is NotImplemented
+    assert DECOMPOSED[aten.linalg_inv_ex.default](SQUARE, check_errors=True) is NotImplemented
 
 
 FUNCTIONS = {

@@ -1,7 +1,8 @@
 """Decompositions of ATen operators into others: one table per family.
 
 A function here implements its operator by torch's own functions, so that it can be tested without a
-compiler. It returns `NotImplemented` if the operator should not be decomposed.
+compiler. It uses `require` to refuse calls that should not be decomposed, which is `NotImplemented`
+to torch.
 """
 
 from hidet.frontends.torch.attention import ATTENTION
@@ -13,24 +14,27 @@ from hidet.frontends.torch.decomposed.iterated import ITERATED
 from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
+from hidet.frontends.torch.decomposed.refusal import refusing
 from hidet.frontends.torch.decomposed.sorting import SORTING
 from hidet.frontends.torch.decomposed.special import SPECIAL
 from hidet.frontends.torch.decomposed.writes import WRITES
 
-DECOMPOSED = {
-    **ATTENTION,
-    **BESSEL,
-    **CONVOLUTION,
-    **COUNTING,
-    **EXTREMA,
-    **ITERATED,
-    **MATRICES,
-    **POOLING,
-    **RANDOMNESS,
-    **SORTING,
-    **SPECIAL,
-    **WRITES,
-}
+_TABLES = (
+    ATTENTION,
+    BESSEL,
+    CONVOLUTION,
+    COUNTING,
+    EXTREMA,
+    ITERATED,
+    MATRICES,
+    POOLING,
+    RANDOMNESS,
+    SORTING,
+    SPECIAL,
+    WRITES,
+)
+
+DECOMPOSED = {target: refusing(each) for table in _TABLES for target, each in table.items()}
 """All decompositions."""
 
 __all__ = ["DECOMPOSED"]

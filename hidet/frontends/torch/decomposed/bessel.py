@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.decomposed.refusal import require
+
 aten = torch.ops.aten
 
 GAMMA = 0.57721566490153286
@@ -24,8 +26,7 @@ def in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
     def of_real(*arguments: Any) -> Any:
         kind = torch.result_type(arguments[0], arguments[-1])
-        if kind.is_complex:
-            return NotImplemented
+        require(not kind.is_complex)
         device = next(each.device for each in arguments if isinstance(each, Tensor))
         wide = [torch.as_tensor(each, dtype=torch.float64, device=device) for each in arguments]
         return function(*wide).to(kind if kind.is_floating_point else torch.get_default_dtype())
@@ -161,8 +162,7 @@ def polygamma(n: int, x: Tensor) -> Any:
     """The n-th derivative of digamma, to 1e-13, with the reflection formula below 1/2."""
     if n == 0:
         return torch.digamma(x)
-    if not 0 < n <= 20:
-        return NotImplemented
+    require(0 < n <= 20)
     return _of(_polygamma, n)(x)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from hidet.dialects.graph.window import per_dimension
+from hidet.frontends.torch.decomposed.refusal import require
 
 aten = torch.ops.aten
 
@@ -38,8 +39,7 @@ def convolution(
     stride, padding, dilation, extra = (
         per_dimension(values, rank) for values in (stride, padding, dilation, output_padding)
     )
-    if not transposed and rank != 3:
-        return NotImplemented
+    require(transposed or rank == 3)
     if transposed:
         sizes = [
             (size - 1) * stride[n] - 2 * padding[n] + dilation[n] * (kernel - 1) + extra[n] + 1

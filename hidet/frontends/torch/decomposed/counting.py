@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.fx import Node
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
+from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.decomposed.sorting import back, compared_rows
 from hidet.frontends.torch.decomposed.writes import checked
 
@@ -28,8 +29,7 @@ def _counted(x: Tensor, places: Tensor, inside: Tensor, weight: Tensor | None, b
 
 def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """The number of elements in each of `bins` bins of equal width."""
-    if x.numel() == 0 or not x.is_floating_point():
-        return NotImplemented
+    require(x.numel() > 0 and x.is_floating_point())
     x, low, high = x.reshape(-1), min, max
     if min == max:
         flat = x.amin() == x.amax()
@@ -42,24 +42,21 @@ def histogram(
     x: Tensor, bins: int = 100, *, range: Sequence[float] | None = None, **options: Any
 ) -> Any:
     """The number of elements in each bin, and the edges of the bins."""
-    if x.numel() == 0:
-        return NotImplemented
+    require(x.numel() > 0)
     (edges,) = bin_edges(x.reshape(-1, 1), [bins], range=range)
     return histogram_of(x, edges, **options)
 
 
 def histogram_of(x: Tensor, edges: Tensor, **options: Any) -> Any:
     """The same for given edges; the last one belongs to the last bin."""
-    found = histogram_of_all(x.reshape(-1, 1), [edges], **options)
-    return found if found is NotImplemented else (found, edges.clone())
+    return histogram_of_all(x.reshape(-1, 1), [edges], **options), edges.clone()
 
 
 def bin_edges(
     x: Tensor, bins: Sequence[int], *, range: Sequence[float] | None = None, **_: Any
 ) -> Any:
     """The edges of bins of equal width, per coordinate; weights and density do not matter."""
-    if x.numel() == 0:
-        return NotImplemented
+    require(x.numel() > 0)
     rows = x.flatten(0, -2)
     edges: list[Tensor] = []
     for axis, count in enumerate(bins):
@@ -81,8 +78,7 @@ def histogram_of_all(
 ) -> Any:
     """The number of points [..., coordinates] in each bin, given the edges per coordinate."""
     rows = x.flatten(0, -2)
-    if len(rows) * max(each.numel() for each in edges) > LARGEST or x.numel() == 0:
-        return NotImplemented
+    require(len(rows) * max(each.numel() for each in edges) <= LARGEST and x.numel() > 0)
     places, inside = torch.zeros_like(rows[:, 0]).long(), rows[:, 0] == rows[:, 0]
     shape = [each.numel() - 1 for each in edges]
     for axis, bound in enumerate(edges):
@@ -102,15 +98,13 @@ def histogram_of_counts(
     x: Tensor, bins: Sequence[int], *, range: Any = None, **options: Any
 ) -> Any:
     """The same for bins of equal width."""
-    edges = bin_edges(x, bins, range=range)
-    return edges if edges is NotImplemented else histogram_of_all(x, edges, **options)
+    return histogram_of_all(x, bin_edges(x, bins, range=range), **options)
 
 
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element of each row, the smallest of several, and its last index."""
+    require(x.numel() > 0)
     rows = compared_rows(x, dim)
-    if rows is None or x.numel() == 0:
-        return NotImplemented
     same = rows[..., :, None] == rows[..., None, :]
     counts = same.sum(-1)
     most = counts == counts.amax(-1, keepdim=True)
@@ -126,8 +120,7 @@ def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Any:
     """The indices of the first nonzero elements, padded with a value."""
     if x.dim() == 0 or size == 0:
         return torch.zeros((size, x.dim()), dtype=torch.int64, device=x.device)
-    if x.numel() == 0:
-        return NotImplemented
+    require(x.numel() > 0)
     before = (x.reshape(-1) != 0).cumsum(0)
     place = torch.searchsorted(before, torch.arange(1, size + 1, device=x.device))
     inside = place < x.numel()
@@ -151,8 +144,8 @@ def segment_reduce(
 ) -> Any:
     """Reductions of consecutive segments of the first dimension."""
     bounds = offsets if lengths is None else lengths
-    if bounds is None or bounds.dim() != 1 or axis != 0 or data.shape[0] == 0:
-        return NotImplemented
+    require(bounds is not None and bounds.dim() == 1 and axis == 0 and data.shape[0] > 0)
+    assert bounds is not None
     ends = offsets[1:] if offsets is not None else bounds.cumsum(0)
     begins = offsets[:-1] if offsets is not None else ends - bounds
     places = torch.arange(data.shape[0], device=data.device)
@@ -191,8 +184,7 @@ def embedding_bag(
     Bags that are known to be equal are rows of tensors [bags, step, ...].
     """
     bags, count = offsets.numel() - include_last_offset, indices.numel()
-    if indices.dim() != 1 or count == 0 or bags == 0:
-        return NotImplemented
+    require(indices.dim() == 1 and count > 0 and bags > 0)
     places = torch.arange(count, device=indices.device)
     numbers = torch.arange(bags, device=indices.device)[:, None]
     step = _step(offsets)

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.decomposed.sorting import back, keys_of, rows_of
 
 aten = torch.ops.aten
@@ -30,8 +31,7 @@ def _position(largest: bool) -> Callable[..., Any]:
     """Return the decomposition of argmax or argmin: the first position; NaN counts as either."""
 
     def position(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-        if x.is_complex():
-            return NotImplemented
+        require(not x.is_complex())
         rows = rows_of(x.reshape(-1) if dim is None else x, 0 if dim is None else dim)
         found = _place(rows, largest)
         if dim is None:
@@ -48,8 +48,6 @@ def _extremum(largest: bool) -> Callable[..., Any]:
 
     def extremum(x: Tensor, dim: int, keepdim: bool = False) -> Any:
         place = position(x, dim, True)
-        if place is NotImplemented:
-            return NotImplemented
         if x.dim() == 0:
             return x.clone(), place
         found = x.gather(dim, place), place

@@ -7,7 +7,6 @@ sign is not unique and would differ from torch's.
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import wraps
 from math import prod
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import decompose, get_proxy_mode
 
+from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.decomposed.writes import checked
 
 aten = torch.ops.aten
@@ -23,29 +23,6 @@ LARGEST = 64
 """The maximal number of rows and columns, whose square fits into shared memory."""
 LARGEST_ROTATED = 32
 """The same for Jacobi rotations, where each of some eight sweeps visits all pairs of columns."""
-
-
-class _Refusal(Exception):
-    """The kernels do not support a call."""
-
-
-def require(holds: bool) -> None:
-    """Refuse the call unless a condition holds; it then runs in eager torch."""
-    if not holds:
-        raise _Refusal
-
-
-def _refusing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a decomposition that is `NotImplemented` for calls that are refused."""
-
-    @wraps(function)
-    def decomposition(*arguments: Any, **keywords: Any) -> Any:
-        try:
-            return function(*arguments, **keywords)
-        except _Refusal:
-            return NotImplemented
-
-    return decomposition
 
 
 def fits(*matrices: Tensor, largest: int = LARGEST) -> bool:
@@ -394,30 +371,27 @@ def matrix_exp(x: Tensor) -> Any:
 
 
 MATRICES: dict[Any, Callable[..., Any]] = {
-    target: _refusing(function)
-    for target, function in {
-        aten._linalg_det.default: det,
-        aten._linalg_eigh.default: eigh,
-        aten._linalg_slogdet.default: slogdet,
-        aten._linalg_solve_ex.default: solve_ex,
-        aten._linalg_svd.default: svd,
-        aten.cholesky.default: cholesky,
-        aten.cholesky_inverse.default: cholesky_inverse,
-        aten.cholesky_solve.default: cholesky_solve,
-        aten.geqrf.default: geqrf,
-        aten.linalg_cholesky_ex.default: cholesky_ex,
-        aten.linalg_householder_product.default: householder_product,
-        aten.linalg_inv_ex.default: inv_ex,
-        aten.linalg_lu.default: lu,
-        aten.linalg_lu_factor_ex.default: lu_factor_ex,
-        aten.linalg_lu_solve.default: solve_lu,
-        aten.linalg_matrix_exp.default: matrix_exp,
-        aten.linalg_pinv.atol_rtol_tensor: pinv,
-        aten.linalg_qr.default: qr,
-        aten.linalg_solve_triangular.default: triangular,
-        aten.lu_unpack.default: lu_unpack,
-        aten.ormqr.default: ormqr,
-        aten.triangular_solve.default: triangular_solve,
-    }.items()
+    aten._linalg_det.default: det,
+    aten._linalg_eigh.default: eigh,
+    aten._linalg_slogdet.default: slogdet,
+    aten._linalg_solve_ex.default: solve_ex,
+    aten._linalg_svd.default: svd,
+    aten.cholesky.default: cholesky,
+    aten.cholesky_inverse.default: cholesky_inverse,
+    aten.cholesky_solve.default: cholesky_solve,
+    aten.geqrf.default: geqrf,
+    aten.linalg_cholesky_ex.default: cholesky_ex,
+    aten.linalg_householder_product.default: householder_product,
+    aten.linalg_inv_ex.default: inv_ex,
+    aten.linalg_lu.default: lu,
+    aten.linalg_lu_factor_ex.default: lu_factor_ex,
+    aten.linalg_lu_solve.default: solve_lu,
+    aten.linalg_matrix_exp.default: matrix_exp,
+    aten.linalg_pinv.atol_rtol_tensor: pinv,
+    aten.linalg_qr.default: qr,
+    aten.linalg_solve_triangular.default: triangular,
+    aten.lu_unpack.default: lu_unpack,
+    aten.ormqr.default: ormqr,
+    aten.triangular_solve.default: triangular_solve,
 }
 """The decompositions of linear algebra."""

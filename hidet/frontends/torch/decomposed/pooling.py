@@ -9,6 +9,7 @@ from torch import Tensor
 
 from hidet.dialects.graph.window import per_dimension
 from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, spread
+from hidet.frontends.torch.decomposed.refusal import require
 
 aten = torch.ops.aten
 
@@ -50,8 +51,7 @@ def avg_pool(
     k, s, p = (per_dimension(each, rank) for each in (kernel, stride or kernel, padding))
     if divisor is None and not ceil_mode and (count_include_pad or not any(p)):
         divisor = prod(k)
-    if not x.is_floating_point() or (rank == 2 and divisor is not None):
-        return NotImplemented
+    require(x.is_floating_point() and not (rank == 2 and divisor is not None))
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     total = _sums(wide, k, s, p, ceil_mode)
     if divisor is not None:
@@ -123,8 +123,8 @@ def fractional_max_pool(
 
     See B. Graham, Fractional Max-Pooling, 2014.
     """
-    if samples.dtype not in (torch.float32, torch.float64) or 0 in x.shape:
-        return NotImplemented  # torch rounds positions to halves
+    # Of shorter types, torch rounds positions to halves.
+    require(samples.dtype in (torch.float32, torch.float64) and 0 not in x.shape)
     rank = len(output_size)
     images = x.reshape(-1, *x.shape[-rank - 1 :])
     samples = samples.flip(-1) if rank == 2 else samples  # in 2D the first is of the columns
@@ -177,10 +177,9 @@ def avg_pool_backward(
         grad = grad / divisor
     elif count_include_pad and not ceil_mode:
         grad = grad / prod(kernel)
-    elif not count_include_pad:
-        grad = grad / pool(ones, kernel, stride, padding, ceil_mode, True, 1)
     else:
-        return NotImplemented
+        require(not count_include_pad)
+        grad = grad / pool(ones, kernel, stride, padding, ceil_mode, True, 1)
     grad = spread(grad, stride)
     pads = pads_of_gradient(grad.shape[-rank:], x.shape[-rank:], kernel, padding, [1] * rank)
     grad = torch.constant_pad_nd(grad, pads)

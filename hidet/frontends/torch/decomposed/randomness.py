@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.philox import DRAW, RANDOM
 
 aten = torch.ops.aten
@@ -32,13 +33,9 @@ def _draw(size: Sequence[int], distribution: str, dtype: torch.dtype, device: De
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:
-    """Return the type in which random numbers of a floating-point type are computed."""
+    """Return the type in which random numbers of a type are computed; refuse unsupported ones."""
+    require(dtype in (*_DIGITS, torch.float32, torch.float64))
     return torch.float32 if dtype in _DIGITS else dtype
-
-
-def _is_drawn(dtype: torch.dtype) -> bool:
-    """Return whether random numbers of a type are supported."""
-    return dtype in (*_DIGITS, torch.float32, torch.float64)
 
 
 def rand(
@@ -46,8 +43,6 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
     dtype = dtype or torch.get_default_dtype()
-    if not _is_drawn(dtype):
-        return NotImplemented
     numbers = _draw(size, "uniform", _wide(dtype), device)
     if dtype not in _DIGITS:
         return numbers
@@ -60,8 +55,6 @@ def randn(
 ) -> Tensor:
     """Normal numbers."""
     dtype = dtype or torch.get_default_dtype()
-    if not _is_drawn(dtype):
-        return NotImplemented
     return _draw(size, "normal", _wide(dtype), device).to(dtype)
 
 
@@ -76,8 +69,7 @@ def randint(
 ) -> Tensor:
     """Integers in [low, high)."""
     count = high - low
-    if count > _NATURAL:
-        return NotImplemented
+    require(count <= _NATURAL)
     if count <= _MULTIPLIED:
         words = _draw(size, "bits", torch.int32, device).to(torch.int64) & 0xFFFFFFFF
         numbers = words * count >> 32
@@ -119,8 +111,7 @@ def dropout(x: Tensor, p: float, train: bool | None = True) -> tuple[Tensor, Ten
 
 def bernoulli(x: Tensor, p: float | Tensor | None = None, *, generator: object = None) -> Tensor:
     """Ones with a probability, p or the element itself, else zeros."""
-    if generator is not None:
-        return NotImplemented
+    require(generator is None)
     return _is_below(x.shape, x if p is None else p, x.device).to(x.dtype)
 
 
@@ -130,8 +121,6 @@ OfDraw: TypeAlias = Callable[..., Tensor]
 
 def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest: Any) -> Tensor:
     """Return random numbers of a distribution in the shape and type of a tensor."""
-    if not _is_drawn(x.dtype):
-        return NotImplemented
     numbers = draw(x.shape, dtype=_wide(x.dtype), device=x.device)
     return function(numbers, *rest).to(x.dtype)
 
@@ -143,8 +132,7 @@ def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Call
     """
 
     def like(x: Tensor, *given: float, generator: object = None) -> Tensor:
-        if generator is not None:
-            return NotImplemented
+        require(generator is None)
         return _in_place_of(x, draw, function, *given, *defaults[len(given) :])
 
     return like
@@ -152,8 +140,7 @@ def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Call
 
 def uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: object = None) -> Tensor:
     """Uniform numbers in [low, high), where rounding may reach high unless it is 1."""
-    if generator is not None or not _is_drawn(x.dtype):
-        return NotImplemented
+    require(generator is None)
     numbers = rand(x.shape, dtype=x.dtype, device=x.device)
     return (numbers.to(_wide(x.dtype)) * (high - low) + low).to(x.dtype)
 
@@ -184,8 +171,7 @@ def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: object = None, **_: object
 ) -> Tensor:
     """Normal numbers with means and deviations, at least one of them a tensor."""
-    if generator is not None:
-        return NotImplemented
+    require(generator is None)
     like = mean + std if isinstance(mean, Tensor) else std
     assert isinstance(like, Tensor)
     return _in_place_of(like, randn, _normal, mean, std)
@@ -195,7 +181,8 @@ def normal_of_size(
     mean: float, std: float, size: Sequence[int], *, generator: object = None, **keywords: Any
 ) -> Tensor:
     """Normal numbers with a mean and a deviation."""
-    return NotImplemented if generator is not None else randn(size, **keywords) * std + mean
+    require(generator is None)
+    return randn(size, **keywords) * std + mean
 
 
 def integers(
@@ -206,8 +193,7 @@ def integers(
     For floating-point types this ends at the first integer whose successor is not representable.
     """
     digits = {**_DIGITS, torch.float32: 24, torch.float64: 53}.get(x.dtype)
-    if generator is not None or x.dtype.is_complex:
-        return NotImplemented
+    require(generator is None and not x.dtype.is_complex)
     if high is None:
         is_truth = x.dtype is torch.bool
         most = 1 if is_truth else 1 << digits if digits else torch.iinfo(x.dtype).max
@@ -232,8 +218,6 @@ def rrelu(
     if not training:
         return aten.leaky_relu(x, (lower + upper) / 2), noise.clone()
     slopes = uniform(x, lower, upper, generator=generator)
-    if slopes is NotImplemented:
-        return NotImplemented
     slopes = torch.where(x <= 0, slopes, 1)
     return x * slopes, slopes
 

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.decomposed.refusal import require
+
 aten = torch.ops.aten
 
 SHORT = 16
@@ -29,12 +31,11 @@ BLOCK = 16
 """The length of the blocks of a scan: short enough for one thread to reduce each prefix."""
 
 
-def compared_rows(x: Tensor, dim: int) -> Tensor | None:
-    """Move a dimension of a tensor to the end; return None if comparing all pairs is too much."""
+def compared_rows(x: Tensor, dim: int) -> Tensor:
+    """Move a dimension of a tensor to the end; refuse to if comparing all pairs is too much."""
     rows = rows_of(x, dim)
     length, largest = rows.shape[-1], LARGEST.get(x.device.type, 0)
-    if (length > COMPARED and rows.numel() * length > largest) or x.is_complex():
-        return None
+    require((length <= COMPARED or rows.numel() * length <= largest) and not x.is_complex())
     return rows
 
 
@@ -131,11 +132,10 @@ def _by_kernel(rows: Tensor, *, bitonic: bool) -> Tensor:
 
 def _sorted(
     x: Tensor, dim: int, descending: bool, count: int | None = None
-) -> tuple[Tensor, Tensor] | None:
+) -> tuple[Tensor, Tensor]:
     """Return the first elements of sorted rows, and their indices."""
     rows = rows_of(x, dim)
-    if x.is_complex() or rows.shape[-1] > LONGEST.get(x.device.type, 0):
-        return None
+    require(not x.is_complex() and rows.shape[-1] <= LONGEST.get(x.device.type, 0))
     keys = keys_of(rows, descending=descending, nan_is_last=not descending)
     order = _order(keys)[..., :count]
     return rows.gather(-1, order).to(x.dtype), order
@@ -143,14 +143,12 @@ def _sorted(
 
 def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     """The sorted elements, and their indices; it is always stable."""
-    found = _sorted(x, dim, descending)
-    return NotImplemented if found is None else tuple(back(each, dim, x) for each in found)
+    return tuple(back(each, dim, x) for each in _sorted(x, dim, descending))
 
 
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The largest or smallest elements, sorted, and their indices."""
-    found = _sorted(x, dim, largest, k)
-    return NotImplemented if found is None else tuple(back(each, dim, x) for each in found)
+    return tuple(back(each, dim, x) for each in _sorted(x, dim, largest, k))
 
 
 def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor]) -> Any:
@@ -158,9 +156,8 @@ def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor
 
     `place` returns the ranks [..., 1], given the sorted rows.
     """
+    require(x.numel() > 0)
     found = _sorted(x, dim, False)
-    if found is None or x.numel() == 0:
-        return NotImplemented
     at = place(found[0])
     results = (back(each.gather(-1, at), dim, x) for each in found)
     return tuple(each if keepdim or x.dim() == 0 else each.squeeze(dim) for each in results)
@@ -194,12 +191,7 @@ def nanmedian(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 def _of_all(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
     """Make a reduction of all elements, without indices, of one along a dimension."""
-
-    def of_all(x: Tensor) -> Any:
-        found = function(x.reshape(-1), 0)
-        return found if found is NotImplemented else found[0]
-
-    return of_all
+    return lambda x: function(x.reshape(-1), 0)[0]
 
 
 def searchsorted(
@@ -284,8 +276,7 @@ def _scanned(neutral: float, reduce: Reduce, join: Join) -> Callable[..., Any]:
     """Return the decomposition of a scan, of 16-bit numbers in float32."""
 
     def scanned(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-        if x.is_complex():
-            return NotImplemented
+        require(not x.is_complex())
         kind = dtype or (x.dtype if x.is_floating_point() else torch.int64)
         wide = torch.promote_types(kind, torch.float32) if kind.is_floating_point else kind
         rows = _around(x.to(kind).to(wide), dim)
@@ -304,8 +295,7 @@ def _extremes(largest: bool) -> Callable[[Tensor, int], Any]:
     """Return the decomposition of a cumulative maximum or minimum, with the last one's index."""
 
     def extremes(x: Tensor, dim: int) -> Any:
-        if x.is_complex():
-            return NotImplemented
+        require(not x.is_complex())
         rows = _around(x.to(torch.int8) if x.dtype is torch.bool else x, dim)
         low, high = -torch.inf, torch.inf
         if not rows.is_floating_point():

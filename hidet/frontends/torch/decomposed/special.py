@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.decomposed.refusal import require
+
 aten = torch.ops.aten
 
 
@@ -18,8 +20,7 @@ def _real(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Any]:
     """Compute a function in floating point, halves in float32."""
 
     def of_real(x: Tensor) -> Any:
-        if x.is_complex():
-            return NotImplemented
+        require(not x.is_complex())
         x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
         return function(wide).to(x.dtype)
@@ -108,15 +109,13 @@ def fmin(x: Tensor, other: Tensor) -> Tensor:
 def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
     """Rounding to a number of decimal digits, which may be negative."""
     factor = 10.0 ** abs(decimals)
-    if not x.is_floating_point():
-        return NotImplemented
+    require(x.is_floating_point())
     return (x * factor).round() / factor if decimals >= 0 else (x / factor).round() * factor
 
 
 def frexp(x: Tensor) -> Any:
     """Mantissas in [1/2, 1), and exponents."""
-    if not x.is_floating_point():
-        return NotImplemented
+    require(x.is_floating_point())
     wide = x.double()
     ordinary = x.isfinite() & (x != 0)
     size = torch.where(ordinary, wide.abs(), 0.5)
@@ -168,8 +167,7 @@ def grid_sampler_3d(
     x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool
 ) -> Any:
     """Sampling of volumes at a grid: nearest, or trilinear."""
-    if interpolation > 1 or 0 in x.shape:
-        return NotImplemented
+    require(interpolation <= 1 and 0 not in x.shape)
     sizes, flat = x.shape[2:], x.flatten(2)
     corners: list[tuple[Tensor, Any, Tensor]]
     corners = [(torch.zeros_like(grid[..., 0]).long(), 1.0, grid[..., 0] == grid[..., 0])]

@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 from torch._decomp import decomposition_table  # pyright: ignore[reportUnknownVariableType]
 
+from hidet.frontends.torch.decomposed.refusal import require
+
 aten = torch.ops.aten
 
 LARGEST = 1 << 24
@@ -25,8 +27,7 @@ def scatter_reduce(
     """A scatter with a reduction: sum, mean, product, maximum or minimum."""
     if x.dim() == 0:
         rows = x.reshape(1), 0, index.reshape(1), src.reshape(1)
-        found = scatter_reduce(*rows, reduce, include_self=include_self)
-        return found if found is NotImplemented else found.reshape(())
+        return scatter_reduce(*rows, reduce, include_self=include_self).reshape(())
     src = src[tuple(slice(size) for size in index.shape)]
     if index.numel() == 0:
         return x.clone()
@@ -45,8 +46,7 @@ def _pairwise(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, counts: Tensor
 ) -> Any:
     """Return products or extremes, comparing every element with all of the source's."""
-    if x.numel() * index.shape[dim] > LARGEST:
-        return NotImplemented
+    require(x.numel() * index.shape[dim] <= LARGEST)
     if x.dtype is torch.bool:
         found = _pairwise(x.byte(), dim, index, src.byte(), reduce, include_self, counts)
         return found.bool()
@@ -118,8 +118,7 @@ def as_strided_scatter(
     storage_offset: int | None = None,
 ) -> Any:
     """A write to a strided view."""
-    if not x.is_contiguous() or x.storage_offset() != 0:
-        return NotImplemented
+    require(x.is_contiguous() and x.storage_offset() == 0)
     return _written(x, lambda n: n.as_strided(size, stride, storage_offset or 0), source)
 
 
@@ -162,8 +161,7 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Any:
     """The source's consecutive elements where a mask is true."""
     x = torch.where(mask, x, x)  # broadcasts
     mask = mask.expand(x.shape)
-    if x.numel() == 0 or source.numel() == 0:
-        return NotImplemented
+    require(x.numel() > 0 and source.numel() > 0)
     places = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)
     found = source.reshape(-1).index_select(0, places).reshape(x.shape)
     return torch.where(mask, found, x)
