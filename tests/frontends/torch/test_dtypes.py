@@ -22,8 +22,7 @@ from hidet.dialects.cuda import LaunchOp
 from hidet.driver.extract import extract_plan
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.frontends.torch.importer import import_graph
-from hidet.frontends.torch.operators.binary import BINARY
-from hidet.frontends.torch.operators.unary import UNARY
+from hidet.frontends.torch.operators.elementwise import BINARY, UNARY
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.testing.numeric import assert_close

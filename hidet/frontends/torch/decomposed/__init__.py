@@ -10,7 +10,6 @@ from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
 from hidet.frontends.torch.decomposed.counting import COUNTING
 from hidet.frontends.torch.decomposed.extrema import EXTREMA
-from hidet.frontends.torch.decomposed.iterated import ITERATED
 from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
@@ -25,7 +24,6 @@ _TABLES = (
     CONVOLUTION,
     COUNTING,
     EXTREMA,
-    ITERATED,
     MATRICES,
     POOLING,
     RANDOMNESS,

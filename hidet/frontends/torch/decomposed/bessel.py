@@ -1,8 +1,8 @@
 """Bessel and Airy functions, orthogonal polynomials, and relatives of the gamma function.
 
 All are computed in float64: by a power series near 0, where cancellation leaves at least 1e-10, and
-by an asymptotic series beyond, up to its smallest term. Errors are relative to the function's
-amplitude.
+by an asymptotic series beyond, up to its smallest term; or by a kernel that iterates. Errors are
+relative to the function's amplitude.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ GAMMA = 0.57721566490153286
 """Euler's constant."""
 
 
-def in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
+def _in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
     """Compute a function in float64; the result of integers has torch's default type."""
 
     def of_real(*arguments: Any) -> Any:
@@ -210,12 +210,24 @@ def _chebyshev(shape: str, shifted: bool, x: Tensor, n: Tensor) -> Tensor:
     return torch.where(n < 0, 0.0, sign * found)
 
 
+def iterated(name: str, x: Tensor, y: Tensor) -> Tensor:
+    """Return a function of two tensors, which are broadcast: a kernel of `element_kernels`."""
+    from hidet.frontends.torch.element_kernels import elementwise  # which imports scripts
+
+    shape = (x + y).shape
+    read = [each.expand(shape).reshape(-1).contiguous() for each in (x, y)]
+    if 0 in shape:
+        return read[0].reshape(shape)
+    (found,) = elementwise(name, len(read[0])).functional(read, [torch.empty_like(read[0])])
+    return found.reshape(shape)
+
+
 def _of(function: Callable[..., Tensor], *fixed: Any) -> Callable[..., Any]:
-    """Return the decomposition of a Chebyshev polynomial."""
-    return in_double(partial(function, *fixed))
+    """Return the decomposition of a function, given its first arguments."""
+    return _in_double(partial(function, *fixed))
 
 
-def of_two(name: str, decomposition: Callable[..., Any]) -> dict[Any, Callable[..., Any]]:
+def _of_two(name: str, decomposition: Callable[..., Any]) -> dict[Any, Callable[..., Any]]:
     """Return the decompositions of a function of two tensors, or of a tensor and a number."""
     packet = getattr(aten, f"special_{name}")
     overloads = [each for each in packet.overloads() if not each.endswith("out")]
@@ -223,23 +235,29 @@ def of_two(name: str, decomposition: Callable[..., Any]) -> dict[Any, Callable[.
 
 
 BESSEL: dict[Any, Callable[..., Any]] = {
+    aten.igamma.default: _of(iterated, "igamma"),
+    aten.igammac.default: _of(iterated, "igammac"),
     aten.polygamma.default: polygamma,
-    aten.special_airy_ai.default: in_double(airy_ai),
+    aten.special_airy_ai.default: _in_double(airy_ai),
     aten.special_bessel_j0.default: _of(_bessel_j, 0),
     aten.special_bessel_j1.default: _of(_bessel_j, 1),
     aten.special_bessel_y0.default: _of(_bessel_y, 0),
     aten.special_bessel_y1.default: _of(_bessel_y, 1),
-    aten.special_erfcx.default: in_double(erfcx),
+    aten.special_erfcx.default: _in_double(erfcx),
     aten.special_modified_bessel_k0.default: _of(_bessel_k, 0, False),
     aten.special_modified_bessel_k1.default: _of(_bessel_k, 1, False),
     aten.special_scaled_modified_bessel_k0.default: _of(_bessel_k, 0, True),
     aten.special_scaled_modified_bessel_k1.default: _of(_bessel_k, 1, True),
-    **of_two("zeta", in_double(zeta)),
+    **_of_two("hermite_polynomial_h", _of(iterated, "hermite_h")),
+    **_of_two("hermite_polynomial_he", _of(iterated, "hermite_he")),
+    **_of_two("laguerre_polynomial_l", _of(iterated, "laguerre")),
+    **_of_two("legendre_polynomial_p", _of(iterated, "legendre")),
+    **_of_two("zeta", _in_double(zeta)),
     **{
         target: decomposition
         for prefix in ("", "shifted_")
         for kind in "tuvw"
-        for target, decomposition in of_two(
+        for target, decomposition in _of_two(
             f"{prefix}chebyshev_polynomial_{kind}", _of(_chebyshev, kind, bool(prefix))
         ).items()
     },

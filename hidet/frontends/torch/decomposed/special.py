@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hidet.frontends.torch.decomposed.bessel import iterated
 from hidet.frontends.torch.decomposed.refusal import require
 
 aten = torch.ops.aten
@@ -257,6 +258,20 @@ def trilinear(
     return product.sum(sumdim) if sumdim else product
 
 
+def gcd(x: Tensor, y: Tensor) -> Tensor:
+    """The greatest common divisor."""
+    kind = torch.result_type(x, y)
+    return iterated("gcd", *(each.to(kind).abs().long() for each in (x, y))).to(kind)
+
+
+def lcm(x: Tensor, y: Tensor) -> Tensor:
+    """The least common multiple, 0 for a 0."""
+    divisor, kind = gcd(x, y), torch.result_type(x, y)
+    wide = torch.promote_types(kind, torch.int32)  # as C++ does
+    quotient = torch.div(x.to(wide), divisor + (divisor == 0), rounding_mode="trunc")
+    return (quotient * y).abs().to(kind)
+
+
 SPECIAL: dict[Any, Callable[..., Any]] = {
     aten._cdist_forward.default: cdist,
     aten._pdist_forward.default: pdist,
@@ -269,8 +284,10 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.fmax.default: fmax,
     aten.fmin.default: fmin,
     aten.frexp.Tensor: frexp,
+    aten.gcd.default: gcd,
     aten.grid_sampler_3d.default: grid_sampler_3d,
     aten.i0.default: _modified_bessel(0, False),
+    aten.lcm.default: lcm,
     aten.round.decimals: round_decimals,
     aten.signbit.default: signbit,
     aten.special_i0e.default: _modified_bessel(0, True),

@@ -4,15 +4,14 @@ A new operator is a line in the table of its family, and possibly a function; te
 in `tests/frontends/torch/cases.py`.
 """
 
-from hidet.frontends.torch.operators.binary import BINARY
 from hidet.frontends.torch.operators.contraction import CONTRACTION
+from hidet.frontends.torch.operators.elementwise import BINARY, UNARY
 from hidet.frontends.torch.operators.emitter import Emitter, Table
 from hidet.frontends.torch.operators.normalization import NORMALIZATION
 from hidet.frontends.torch.operators.pooling import POOLING
 from hidet.frontends.torch.operators.positions import LOOKUP, SCATTER
 from hidet.frontends.torch.operators.reduction import REDUCTION
 from hidet.frontends.torch.operators.shape import CREATION, SHAPE
-from hidet.frontends.torch.operators.unary import UNARY
 
 FAMILIES: dict[str, Table] = {
     "one tensor, element by element": UNARY,
