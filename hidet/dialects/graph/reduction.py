@@ -90,16 +90,6 @@ class VarOp(FloatReductionOp):
     correction = prop_def(INT, default_value=integer(1))
 
 
-SumOp = define(NumberReductionOp, "sum", "The sum; 0 of no elements.")
-ProdOp = define(NumberReductionOp, "prod", "The product; 1 of no elements.")
-MaxOp = define(
-    ExtremumOp, "max", "The largest element; NaN if any is. On `i1`, whether any is true."
-)
-MinOp = define(
-    ExtremumOp, "min", "The smallest element; NaN if any is. On `i1`, whether all are true."
-)
-MeanOp = define(FloatReductionOp, "mean", "The mean; NaN of no elements.")
-
 EPS = FloatAttr(1e-5, f64)
 """The default epsilon that is added to a variance, as in torch."""
 
@@ -119,20 +109,6 @@ class SoftmaxBase(SameTypeOp, ABC):
         return self.x_type
 
 
-@irdl_op_definition
-class SoftmaxOp(SoftmaxBase):
-    """exp(x), divided by its sum along the axis."""
-
-    name = "graph.softmax"
-
-
-@irdl_op_definition
-class LogSoftmaxOp(SoftmaxBase):
-    """The logarithm of softmax."""
-
-    name = "graph.log_softmax"
-
-
 class NormOp(SameTypeOp, ABC):
     """A normalization over the last `normalized_rank` dimensions."""
 
@@ -148,15 +124,18 @@ class NormOp(SameTypeOp, ABC):
         return self.x_type
 
 
-@irdl_op_definition
-class LayerNormOp(NormOp):
-    """(x - mean) / sqrt(variance + eps) over the last dimensions."""
-
-    name = "graph.layer_norm"
-
-
-@irdl_op_definition
-class RmsNormOp(NormOp):
-    """x / sqrt(mean of squares + eps) over the last dimensions."""
-
-    name = "graph.rms_norm"
+SumOp = define(NumberReductionOp, "sum", "The sum; 0 of no elements.")
+ProdOp = define(NumberReductionOp, "prod", "The product; 1 of no elements.")
+MaxOp = define(
+    ExtremumOp, "max", "The largest element; NaN if any is. On `i1`, whether any is true."
+)
+MinOp = define(
+    ExtremumOp, "min", "The smallest element; NaN if any is. On `i1`, whether all are true."
+)
+MeanOp = define(FloatReductionOp, "mean", "The mean; NaN of no elements.")
+SoftmaxOp = define(SoftmaxBase, "softmax", "exp(x), divided by its sum along the axis.")
+LogSoftmaxOp = define(SoftmaxBase, "log_softmax", "The logarithm of softmax.")
+LayerNormOp = define(
+    NormOp, "layer_norm", "(x - mean) / sqrt(variance + eps) over the last dimensions."
+)
+RmsNormOp = define(NormOp, "rms_norm", "x / sqrt(mean of squares + eps) over the last dimensions.")

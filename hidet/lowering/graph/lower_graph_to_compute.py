@@ -19,14 +19,7 @@ from hidet.dialects.host_functions import updates_of
 from hidet.dialects.locations import source_line
 from hidet.dialects.walking import ops_of_class
 from hidet.errors import PassError
-from hidet.lowering.graph.compute_rules import (
-    checked_integers,
-    contraction,
-    creation,
-    reduction,
-    scalars,
-    shape,
-)
+from hidet.lowering.graph.compute_rules import creation, reduction, scalars, shape
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder
 from hidet.lowering.single_walk import Rule, apply_rules
 
@@ -35,7 +28,6 @@ RULES: dict[type[Operation], Rule[GridBuilder]] = {
     **creation.RULES,
     **shape.RULES,
     **reduction.RULES,
-    **contraction.RULES,
 }
 """The lowering rules that depend on operators alone."""
 
@@ -105,7 +97,7 @@ class LowerGraphToComputePass(ModulePass):
     def rules(self) -> dict[type[Operation], Rule[GridBuilder]]:
         """Return the lowering rule of each operator."""
         on_cpu = Arch.parse(self.arch).is_cpu
-        checked = checked_integers.rules(checks=self.checks, on_cpu=on_cpu)
+        checked = scalars.checked_rules(checks=self.checks, on_cpu=on_cpu)
         return {**RULES, **checked, graph.ScatterOp: partial(shape.scatter, on_cpu)}
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

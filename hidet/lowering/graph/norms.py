@@ -14,7 +14,7 @@ from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.single_walk import Rule
 
 
-def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxOp) -> SSAValue | None:
+def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxBase) -> SSAValue | None:
     """exp(x - maximum), divided by its sum; short rows stay for `lower-graph-to-compute`."""
     axes = [op.axis.value.data]
     if shape_of(op.x)[axes[0]] <= SHORT_ROW:
@@ -31,7 +31,7 @@ def decompose_norm(b: GraphBuilder, op: NormOp) -> SSAValue:
     if (images := grouped_images(op)) is not None:
         return group_norm(b, op, images)
     first, x = len(shape_of(op.x)) - op.normalized_rank.value.data, b.widened(op.x)
-    is_centered, parts = isinstance(op, graph.LayerNormOp), in_parts(x, first)
+    is_centered, parts = type(op) is graph.LayerNormOp, in_parts(x, first)
     axes = range(first, len(shape_of(x)))
     if parts is None:
         if is_centered:
@@ -106,7 +106,7 @@ def grouped_images(op: NormOp) -> SSAValue | None:
     None if the operator is another norm, or the number of pixels has no divisor.
     """
     reshape, rows = op.x.owner, shape_of(op.x)
-    is_plain = isinstance(op, graph.LayerNormOp) and op.normalized_rank.value.data == 1
+    is_plain = type(op) is graph.LayerNormOp and op.normalized_rank.value.data == 1
     if not is_plain or len(rows) != 3 or not isinstance(reshape, graph.ReshapeOp):
         return None
     count, channels, *extents = shape_of(reshape.x) if len(shape_of(reshape.x)) > 2 else (0, 1)

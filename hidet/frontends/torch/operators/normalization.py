@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 
 def softmax(
-    op: type[graph.SoftmaxOp | graph.LogSoftmaxOp],
+    op: type[graph.SoftmaxBase],
     g: Emitter,
     x: SSAValue,
     dim: int,

@@ -1,4 +1,7 @@
-"""Rules of reductions: a grid with a `compute.reduce`, or several that share rows."""
+"""Rules of reductions, matmuls and depthwise convolutions: grids with a `compute.reduce`.
+
+A floating-point matmul stays, as an anchor with templates.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,9 +14,14 @@ from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.compute import ReduceKind
-from hidet.dialects.graph.base import Tensor, computation_type, element_type, shape_of
+from hidet.dialects.graph.base import Tensor, computation_type, element_type, is_float, shape_of
 from hidet.dialects.graph.reduction import ReductionOp
-from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
+from hidet.lowering.graph.compute_rules.grid_builder import (
+    GridBuilder,
+    Indices,
+    is_empty,
+    window_element,
+)
 from hidet.lowering.single_walk import Rule
 
 
@@ -86,7 +94,7 @@ SHORT_ROW = 16
 
 
 def softmax_of_short_rows(
-    b: GridBuilder, op: graph.SoftmaxOp | graph.LogSoftmaxOp, *, is_log: bool = False
+    b: GridBuilder, op: graph.SoftmaxBase, *, is_log: bool = False
 ) -> SSAValue:
     """One grid: exp of the difference to the maximum over the sum of those, or the logarithm."""
     axis = op.axis.value.data
@@ -111,7 +119,7 @@ def softmax_of_short_rows(
     return b.result_of(op, scalar_at)
 
 
-def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
+def log_softmax(b: GridBuilder, op: graph.SoftmaxBase) -> SSAValue:
     """Four grids: row maximum, sum of exp of the difference, its logarithm, the difference to both.
 
     The difference is recomputed, instead of stored.
@@ -138,8 +146,50 @@ def log_softmax(b: GridBuilder, op: graph.LogSoftmaxOp) -> SSAValue:
     return b.result_of(op, scalar_at)
 
 
+def matmul(b: GridBuilder, op: graph.MatmulOp) -> SSAValue | None:
+    """Floating-point matmuls stay; empty sums are 0; integer matmuls become grids."""
+    if is_empty(op.lhs) or is_empty(op.rhs):
+        return b.fill(op, 0)
+    if is_float(op.result_type.element_type):
+        return None
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        *batch, row, column = indices
+
+        def product(inner: Indices) -> SSAValue:
+            left = b.read_broadcast(op.lhs, [*batch, row, inner[0]])
+            right = b.read_broadcast(op.rhs, [*batch, inner[0], column])
+            return b.apply(arith.MuliOp, left, right)
+
+        return b.reduce(ReduceKind.ADD, [shape_of(op.lhs)[-1]], product)
+
+    return b.result_of(op, scalar_at)
+
+
+def depthwise(b: GridBuilder, op: graph.Conv2dOp) -> SSAValue:
+    """A depthwise convolution is a grid that reduces the window."""
+    element, filters = element_type(op.x), shape_of(op.weight)[0] // op.groups.value.data
+
+    def scalar_at(indices: Indices) -> SSAValue:
+        image, filter_, *position = indices
+        channel = b.index(b.div(filter_, filters))
+
+        def product(offset: Indices) -> SSAValue:
+            pixel = window_element(
+                b, op.x, op.window, [image, channel], position, offset, lambda: b.exact(0, element)
+            )
+            weight = b.read(op.weight, [filter_, b.index(0), *offset])
+            return b.apply(arith.MulfOp, b.widen(pixel), weight)
+
+        return b.reduce(ReduceKind.ADD, op.window.kernel, product)
+
+    return b.result_of(op, scalar_at)
+
+
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
+    graph.Conv2dOp: depthwise,
     graph.LogSoftmaxOp: log_softmax,
+    graph.MatmulOp: matmul,
     graph.MaxOp: partial(reduction, ReduceKind.MAX),
     graph.MeanOp: mean,
     graph.MinOp: partial(reduction, ReduceKind.MIN),

@@ -2,7 +2,8 @@
 
 A scalar rule is called with the builder, the operation (for its properties) and a scalar per
 operand, and returns a scalar. Floating-point rules follow torch's formulas, including infinities
-and NaN; approximate functions are used if the result is rounded to 16 bits.
+and NaN; approximate functions are used if the result is rounded to 16 bits. The rules of checked
+integers return the integer itself, or a valid one and an error.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +12,15 @@ from math import e, log2, pi, sqrt
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import IndexType, StringAttr, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.cuda.arithmetic import FloorModOp, FunctionOp
-from hidet.dialects.graph.base import GraphOp, computation_type, is_float, shape_of
+from hidet.dialects.cuda.checks import CheckedDivisorOp, CheckedIndexOp
+from hidet.dialects.graph.base import GraphOp, computation_type, element_type, is_float, shape_of
 from hidet.dialects.graph.elementwise import Elementwise
+from hidet.dialects.graph.shape import is_argument
 from hidet.dialects.locations import source_line
 from hidet.errors import UnsupportedDtypeError
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices, convert
@@ -289,6 +292,58 @@ def is_constant(x: SSAValue) -> bool:
     while isinstance(owner, graph.CastOp):
         owner = owner.x.owner
     return isinstance(owner, graph.ConstantOp | graph.FillOp)
+
+
+# ----------------------------------------------------------------------------- checked integers
+
+
+def checked_positions(
+    checks: bool, on_cpu: bool, b: GridBuilder, op: graph.CheckedPositionsOp, x: SSAValue
+) -> SSAValue:
+    """x, normalized and checked to be in bounds; on the CPU ahead of the kernel, if it can be."""
+    size, from_end = op.size.value.data, op.from_end is not None
+    if not checks:
+        if not from_end:
+            return x
+        moved = b.apply(arith.AddiOp, x, b.constant(size, x.type))
+        return select(b, IS_LESS(b, op, x, b.constant(0, x.type)), moved, x)
+    index = b.insert(arith.IndexCastOp(x, IndexType())).result
+    can_be_ahead = not from_end and is_argument(op.x) and element_type(op.x) in (i32, i64)
+    checked = CheckedIndexOp(
+        index,
+        size,
+        named(op, op.operator),
+        from_end=from_end,
+        ahead=on_cpu and can_be_ahead,
+    )
+    return b.insert(arith.IndexCastOp(b.insert(checked).result, x.type)).result
+
+
+def checked_divisor(
+    checks: bool, on_cpu: bool, b: GridBuilder, op: graph.CheckedDivisorOp, x: SSAValue
+) -> SSAValue:
+    """x, checked to be non-zero."""
+    if not checks:
+        return x
+    return b.insert(CheckedDivisorOp(x, named(op, op.operator))).result
+
+
+def named(op: graph.GraphOp, operator: StringAttr) -> str:
+    """Return the name of an operator and its source line, for errors."""
+    line = source_line(op)
+    return operator.data if line is None else f"{operator.data} ({line})"
+
+
+def checked_rules(*, checks: bool, on_cpu: bool) -> dict[type[Operation], Rule[GridBuilder]]:
+    """Return the rules of checked integers, with or without checks, for a target."""
+    scalar_rules = {
+        graph.CheckedDivisorOp: checked_divisor,
+        graph.CheckedPositionsOp: checked_positions,
+    }
+    return {
+        kind: partial(elementwise, partial(rule, checks, on_cpu))
+        for kind, rule in scalar_rules.items()
+    }
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
