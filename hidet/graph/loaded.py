@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 from hidet.context import make_context
 from hidet.dialects.graph.base import GraphOp, shape_of
 from hidet.dialects.graph.creation import ConstantOp
-from hidet.dialects.graph.lookup import LookupOp, check_positions
+from hidet.dialects.graph.shape import LookupOp, check_positions
 from hidet.dialects.host_functions import FORWARD
 from hidet.driver.compiler import load_binaries, machine_of, own_key
 from hidet.errors import CacheError, HidetError

@@ -14,8 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
+from hidet.dialects.graph.contraction import Window
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, ComparisonOp, UnaryOp
-from hidet.dialects.graph.window import Window
 
 
 def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:

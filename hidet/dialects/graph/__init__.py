@@ -23,9 +23,7 @@ from hidet.dialects.graph.contraction import *
 from hidet.dialects.graph.creation import *
 from hidet.dialects.graph.elementwise import *
 from hidet.dialects.graph.kernels import *
-from hidet.dialects.graph.lookup import *
 from hidet.dialects.graph.reduction import *
 from hidet.dialects.graph.shape import *
-from hidet.dialects.graph.window import *
 
 Graph = dialect_of("hidet.dialects.graph")

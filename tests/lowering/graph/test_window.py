@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from hidet.dialects import graph
-from hidet.dialects.graph.window import Window
+from hidet.dialects.graph.contraction import Window
 from hidet.testing.numeric import assert_close
 
 

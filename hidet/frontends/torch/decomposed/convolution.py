@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from hidet.dialects.graph.window import per_dimension
+from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.decomposed.refusal import require
 
 aten = torch.ops.aten

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hidet.dialects.graph.window import per_dimension
+from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.decomposed.convolution import pads_of_gradient, spread
 from hidet.frontends.torch.decomposed.refusal import require
 

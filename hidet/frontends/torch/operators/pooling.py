@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import computation_type, shape_of
-from hidet.dialects.graph.window import Window, per_dimension
+from hidet.dialects.graph.contraction import Window, per_dimension
 from hidet.frontends.torch.operators.emitter import Emitter, Table, holds_floats, unsupported
 
 aten = torch.ops.aten

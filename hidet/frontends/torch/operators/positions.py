@@ -20,7 +20,7 @@ from hidet.dialects.graph.base import (
     normalized_axis,
     shape_of,
 )
-from hidet.dialects.graph.lookup import ACCUMULATED
+from hidet.dialects.graph.shape import ACCUMULATED
 from hidet.frontends.torch.operators.emitter import Emitter, Operand, Table, unsupported
 
 aten = torch.ops.aten

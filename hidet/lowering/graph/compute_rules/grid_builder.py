@@ -20,10 +20,10 @@ from hidet.dialects.graph.base import (
     python_number,
     shape_of,
 )
+from hidet.dialects.graph.contraction import Window
 from hidet.dialects.graph.creation import FillOp
 from hidet.dialects.graph.elementwise import CastOp
 from hidet.dialects.graph.shape import ExpandOp, PermuteOp, ReshapeOp
-from hidet.dialects.graph.window import Window
 from hidet.lowering.graph.compute_rules.views import VIEWS, View, broadcast_indices
 from hidet.rewriting.builder import Index, KernelBuilder
 
