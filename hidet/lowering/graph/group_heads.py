@@ -6,42 +6,34 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import shape_of
-from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.locations import LocatedBuilder
+from hidet.lowering.graph.graph_builder import GraphBuilder
+from hidet.lowering.single_walk import apply_rules
 
 
-class GroupHeads(RewritePattern):
+def group_heads(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAValue | None:
     """Attention to repeated heads becomes attention with a batch dimension of groups.
 
     Queries [.., G * R, L, E] become [.., G, R, L, E]; keys and values [.., G, S, E] that are
     repeated R times become [.., G, 1, S, E].
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(
-        self, op: graph.ScaledDotProductAttentionOp, rewriter: PatternRewriter
-    ) -> None:
-        key, value = _before_repetition(op.key), _before_repetition(op.value)
-        if key is None or value is None or shape_of(key)[:-2] != shape_of(value)[:-2]:
-            return
-        groups = shape_of(key)[-4]
-        b = LocatedBuilder.like(op)
-        grouped = graph.ScaledDotProductAttentionOp(
-            _by_group(b, op.query, groups),
-            key,
-            value,
-            None if op.mask is None else _by_group(b, op.mask, groups),
-            causal=bool(op.causal),
-            scale=None if op.scale is None else op.scale.value.data,
-            precision=op.precision.data,
-        )
-        b.insert(grouped)
-        rewriter.replace(op, graph.ReshapeOp(grouped.result, shape_of(op.result)))
+    key, value = _before_repetition(op.key), _before_repetition(op.value)
+    if key is None or value is None or shape_of(key)[:-2] != shape_of(value)[:-2]:
+        return None
+    groups = shape_of(key)[-4]
+    grouped = graph.ScaledDotProductAttentionOp(
+        _by_group(b, op.query, groups),
+        key,
+        value,
+        None if op.mask is None else _by_group(b, op.mask, groups),
+        causal=bool(op.causal),
+        scale=None if op.scale is None else op.scale.value.data,
+        precision=op.precision.data,
+    )
+    return b.reshape(b.emit(grouped), shape_of(op.result))
 
 
 def _before_repetition(x: SSAValue) -> SSAValue | None:
@@ -58,13 +50,13 @@ def _before_repetition(x: SSAValue) -> SSAValue | None:
     return merged.x.owner.x if is_repetition and is_merged else None
 
 
-def _by_group(b: LocatedBuilder, x: SSAValue, groups: int) -> SSAValue:
+def _by_group(b: GraphBuilder, x: SSAValue, groups: int) -> SSAValue:
     """Return a tensor [.., G * R or 1, L, E] with a dimension of groups, G or 1."""
     if len(shape_of(x)) < 3:
         return x
     *batch, heads, length, size = shape_of(x)
     split = (1, 1) if heads == 1 else (groups, heads // groups)
-    return b.insert(graph.ReshapeOp(x, [*batch, *split, length, size])).result
+    return b.reshape(x, [*batch, *split, length, size])
 
 
 @dataclass(frozen=True)
@@ -83,4 +75,4 @@ class GroupHeadsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all functions of a module."""
         if not Arch.parse(self.arch).is_cpu:
-            rewrite_once(op.body, {graph.ScaledDotProductAttentionOp: GroupHeads()})
+            apply_rules(op, GraphBuilder, {graph.ScaledDotProductAttentionOp: group_heads})

@@ -7,13 +7,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.shaped import bytes_of
-from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.locations import LocatedBuilder
+from hidet.lowering.graph.graph_builder import GraphBuilder
+from hidet.lowering.single_walk import apply_rules
 
 CHANNELS = 4
 """The channels of a pixel, to which fewer are padded."""
@@ -28,7 +27,7 @@ MIN_WINDOWS = 1 << 12
 """The fewest windows of several output pixels, so that there are tiles for most multiprocessors."""
 
 
-class MergeTaps(RewritePattern):
+def merge_taps(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue | None:
     """A convolution of few channels becomes one of windows of rows, with filters of width 1.
 
     Images [N, C, H, W] are padded and stored as rows [N, H, W * 4] of pixels. The window of P
@@ -36,34 +35,27 @@ class MergeTaps(RewritePattern):
     next ones: as channels of an image [N, T * 4, H, OW / P]. Filters [O, C, KH, KW] are shifted for
     each of the pixels: [P * O, T * 4, KH, 1].
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.Conv2dOp, rewriter: PatternRewriter) -> None:
-        (_, step), (_, spread) = op.window.stride, op.window.dilation
-        channels, width = shape_of(op.x)[1], shape_of(op.weight)[3]
-        element = bytes_of(element_type(op.x))
-        if op.groups.value.data != 1 or channels > CHANNELS or width == 1 or spread != 1:
-            return
-        if step * CHANNELS * element % VECTOR_BYTES or element * CHANNELS >= VECTOR_BYTES:
-            return
-        b = LocatedBuilder.like(op)
-        most = WINDOW_BYTES // (element * CHANNELS)
-        pixels = _pixels(op, most)
-        taps = most if pixels > 1 else width + width % 2  # whole vectors
-        convolution = graph.Conv2dOp(
-            _windows(b, op, taps, pixels),
-            _filters(b, op, taps, pixels),
-            _repeated(b, op.bias, pixels),
-            stride=(op.window.stride[0], 1),
-            dilation=(op.window.dilation[0], 1),
-            precision=op.precision.data,
-            result_element=element_type(op.result),
-        )
-        if pixels == 1:
-            rewriter.replace(op, convolution)
-        else:
-            b.insert(convolution)
-            rewriter.replace(op, [], [_pixels_apart(b, convolution.result, pixels)])
+    (_, step), (_, spread) = op.window.stride, op.window.dilation
+    channels, width = shape_of(op.x)[1], shape_of(op.weight)[3]
+    element = bytes_of(element_type(op.x))
+    if op.groups.value.data != 1 or channels > CHANNELS or width == 1 or spread != 1:
+        return None
+    if step * CHANNELS * element % VECTOR_BYTES or element * CHANNELS >= VECTOR_BYTES:
+        return None
+    most = WINDOW_BYTES // (element * CHANNELS)
+    pixels = _pixels(op, most)
+    taps = most if pixels > 1 else width + width % 2  # whole vectors
+    convolution = graph.Conv2dOp(
+        _windows(b, op, taps, pixels),
+        _filters(b, op, taps, pixels),
+        _repeated(b, op.bias, pixels),
+        stride=(op.window.stride[0], 1),
+        dilation=(op.window.dilation[0], 1),
+        precision=op.precision.data,
+        result_element=element_type(op.result),
+    )
+    result = b.emit(convolution)
+    return result if pixels == 1 else _pixels_apart(b, result, pixels)
 
 
 def _pixels(op: graph.Conv2dOp, taps: int) -> int:
@@ -96,7 +88,7 @@ def _is_returned(value: SSAValue) -> bool:
     return False
 
 
-def _windows(b: LocatedBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
+def _windows(b: GraphBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
     """Return the images of the windows of each row."""
     images, channels, *sizes = shape_of(op.x)
     *_, height, width = shape_of(op.result)
@@ -106,45 +98,45 @@ def _windows(b: LocatedBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> S
     length = max(step * (width - pixels) + taps, left + sizes[1])
     length += length % 2
     high = [0, CHANNELS - channels, rows - top - sizes[0], length - left - sizes[1]]
-    padded = b.insert(graph.PadOp(op.x, [0, 0, top, left], high)).result
-    last = b.insert(graph.PermuteOp(padded, [0, 2, 3, 1])).result
-    merged = b.insert(graph.ReshapeOp(last, [images, rows, length * CHANNELS])).result
-    stored = b.insert(graph.PackOp(merged, [0, 1, 2])).result
-    flat = b.insert(graph.ReshapeOp(stored, [prod(shape_of(stored))])).result
+    padded = b.emit(graph.PadOp(op.x, [0, 0, top, left], high))
+    last = b.permute(padded, [0, 2, 3, 1])
+    merged = b.reshape(last, [images, rows, length * CHANNELS])
+    stored = b.emit(graph.PackOp(merged, [0, 1, 2]))
+    flat = b.reshape(stored, [prod(shape_of(stored))])
     row = length * CHANNELS
     shape = [images, taps * CHANNELS, rows, width // pixels]
     strides = [rows * row, 1, row, pixels * step * CHANNELS]
-    return b.insert(graph.AsStridedOp(flat, shape, strides)).result
+    return b.emit(graph.AsStridedOp(flat, shape, strides))
 
 
-def _filters(b: LocatedBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
+def _filters(b: GraphBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:
     """Return filters for each pixel of a window, whose channels are those of all its taps."""
     filters, channels, height, width = shape_of(op.weight)
     shifted: list[SSAValue] = []
     for left in range(0, pixels * op.window.stride[1], op.window.stride[1]):
         high = [0, CHANNELS - channels, 0, taps - width - left]
-        shifted.append(b.insert(graph.PadOp(op.weight, [0, 0, 0, left], high)).result)
-    merged = shifted[0] if pixels == 1 else b.insert(graph.ConcatOp(shifted, 0)).result
-    moved = b.insert(graph.PermuteOp(merged, [0, 3, 1, 2])).result
+        shifted.append(b.emit(graph.PadOp(op.weight, [0, 0, 0, left], high)))
+    merged = shifted[0] if pixels == 1 else b.emit(graph.ConcatOp(shifted, 0))
+    moved = b.permute(merged, [0, 3, 1, 2])
     shape = [pixels * filters, taps * CHANNELS, height, 1]
-    return b.insert(graph.ReshapeOp(moved, shape)).result
+    return b.reshape(moved, shape)
 
 
-def _repeated(b: LocatedBuilder, bias: SSAValue | None, pixels: int) -> SSAValue | None:
+def _repeated(b: GraphBuilder, bias: SSAValue | None, pixels: int) -> SSAValue | None:
     """Return the bias for each pixel of a window."""
     if bias is None or pixels == 1:
         return bias
-    return b.insert(graph.ConcatOp([bias] * pixels, 0)).result
+    return b.emit(graph.ConcatOp([bias] * pixels, 0))
 
 
-def _pixels_apart(b: LocatedBuilder, result: SSAValue, pixels: int) -> SSAValue:
+def _pixels_apart(b: GraphBuilder, result: SSAValue, pixels: int) -> SSAValue:
     """Return images [N, O, H, W] of results [N, P * O, H, W / P]."""
     images, filters, height, width = shape_of(result)
     parts = [images, pixels, filters // pixels, height, width]
-    apart = b.insert(graph.ReshapeOp(result, parts)).result
-    moved = b.insert(graph.PermuteOp(apart, [0, 2, 3, 4, 1])).result
+    apart = b.reshape(result, parts)
+    moved = b.permute(apart, [0, 2, 3, 4, 1])
     shape = [images, filters // pixels, height, width * pixels]
-    return b.insert(graph.ReshapeOp(moved, shape)).result
+    return b.reshape(moved, shape)
 
 
 class MergeTapsPass(ModulePass):
@@ -160,4 +152,4 @@ class MergeTapsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all functions of a module."""
-        rewrite_once(op.body, {graph.Conv2dOp: MergeTaps()})
+        apply_rules(op, GraphBuilder, {graph.Conv2dOp: merge_taps})

@@ -9,13 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import AnyFloat, ModuleOp, bf16, f16, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
-from hidet.lowering.single_walk import rewrite_once
-from hidet.rewriting.locations import LocatedBuilder
+from hidet.lowering.graph.graph_builder import GraphBuilder
+from hidet.lowering.single_walk import apply_rules
 
 Mask: TypeAlias = tuple[SSAValue, bool]
 """An additive mask, or a boolean one that keeps scores or, if the flag is set, hides them."""
@@ -30,37 +29,33 @@ class Scores:
     mask: Mask | None
 
 
-class RaiseAttention(RewritePattern):
+def raise_attention(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
     """`softmax(query key^T * scale + mask) value` of f16 or bf16 becomes one operator.
 
     Query and key may have scales of their own, and zeros replace weights that are NaN.
     Intermediate values must have no other users.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: graph.MatmulOp, rewriter: PatternRewriter) -> None:
-        scores = _scores_of_rows(_weights(op.lhs))
-        if scores is None or scores.product.precision != op.precision:
-            return
-        elements = {element_type(each) for each in (scores.product.lhs, op.rhs, op.result)}
-        if elements not in ({f16}, {bf16}):
-            return
-        b = LocatedBuilder.like(op)
-        query, one = _unscaled(scores.product.lhs)
-        keys, other = _unscaled(scores.product.rhs)
-        key = _transposed(b, keys)
-        mask, hides = scores.mask or (None, False)
-        if mask is not None and hides:
-            mask = b.insert(graph.BitwiseNotOp(mask)).result
-        attention = graph.ScaledDotProductAttentionOp(
-            query,
-            key,
-            op.rhs,
-            mask,
-            scale=scores.scale * one * other,
-            precision=op.precision.data,
-        )
-        rewriter.replace(op, attention)
+    scores = _scores_of_rows(_weights(op.lhs))
+    if scores is None or scores.product.precision != op.precision:
+        return None
+    elements = {element_type(each) for each in (scores.product.lhs, op.rhs, op.result)}
+    if elements not in ({f16}, {bf16}):
+        return None
+    query, one = _unscaled(scores.product.lhs)
+    keys, other = _unscaled(scores.product.rhs)
+    key = _transposed(b, keys)
+    mask, hides = scores.mask or (None, False)
+    if mask is not None and hides:
+        mask = b.emit(graph.BitwiseNotOp(mask))
+    attention = graph.ScaledDotProductAttentionOp(
+        query,
+        key,
+        op.rhs,
+        mask,
+        scale=scores.scale * one * other,
+        precision=op.precision.data,
+    )
+    return b.emit(attention)
 
 
 def _scores(value: SSAValue) -> Iterator[Scores]:
@@ -151,14 +146,14 @@ def _number(value: SSAValue) -> float | None:
     return float(op.value.value.data) if isinstance(op, graph.FillOp) else None
 
 
-def _transposed(b: LocatedBuilder, matrix: SSAValue) -> SSAValue:
+def _transposed(b: GraphBuilder, matrix: SSAValue) -> SSAValue:
     """Return transposed matrices, or the operand if they are already a transposed view."""
     *batch, rows, columns = range(len(shape_of(matrix)))
     swapped = [*batch, columns, rows]
     op = matrix.owner
     if isinstance(op, graph.PermuteOp) and list(op.dims.get_values()) == swapped:
         return op.x
-    return b.insert(graph.PermuteOp(matrix, swapped)).result
+    return b.permute(matrix, swapped)
 
 
 @dataclass(frozen=True)
@@ -178,4 +173,4 @@ class RaiseAttentionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all functions of a module."""
         if not Arch.parse(self.arch).is_cpu:
-            rewrite_once(op.body, {graph.MatmulOp: RaiseAttention()})
+            apply_rules(op, GraphBuilder, {graph.MatmulOp: raise_attention})
