@@ -167,13 +167,13 @@ def is_proven(forms: IndexForms, op: CheckedIndexOp) -> bool:
 def _id(forms: IndexForms, op: IdOp, algebra: FormAlgebra) -> LinearForm:
     dimension = Dimension(op.dimension.data)
     number = list(Dimension).index(dimension)
-    of_block = isinstance(op, ThreadIdOp | BlockDimOp)
+    of_block = type(op) in (ThreadIdOp, BlockDimOp)
     kernel = parent_of_type(op, KernelOp)  # ids outside of kernels are legal in program fragments
     if kernel is None:
         largest = MAX_THREADS_PER_BLOCK if of_block else MAX_GRID[0]
     else:
         largest = kernel.max_shape[of_block][number]
-    is_extent = isinstance(op, BlockDimOp | GridDimOp)
+    is_extent = type(op) in (BlockDimOp, GridDimOp)
     if is_extent and kernel is not None:
         extent = (kernel.block_dims if of_block else kernel.grid_dims)[number]
         if extent != DYNAMIC:

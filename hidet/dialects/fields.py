@@ -45,6 +45,7 @@ from xdsl.irdl import (
     VarResultDef,
     VerificationContext,
     irdl_attr_definition,
+    irdl_op_definition,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -152,6 +153,16 @@ class FieldsOp(IRDLOperation):
             value = cast("SSAValue | Sequence[SSAValue] | None", getattr(self, name))
             found.append((name, (value,) if isinstance(value, SSAValue) else value or ()))
         return found
+
+
+Op = TypeVar("Op", bound=FieldsOp)
+
+
+def define(base: type[Op], name: str, summary: str, **fields: object) -> type[Op]:
+    """Return an operation that differs from its base class in its name, docstring and fields."""
+    title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
+    body = {"__doc__": summary, "__module__": base.__module__, "name": name, **fields}
+    return irdl_op_definition(cast("type[Op]", type(f"{title}Op", (base,), body)))
 
 
 def cache_segments(op: type[Operation]) -> None:

@@ -39,7 +39,7 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
 )
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp
+from hidet.dialects.fields import Field, FieldsOp, define
 from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, to_ascii
 
@@ -75,37 +75,23 @@ class IdOp(FieldsOp):
         """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
         dimension, kind = self.dimension.data, self.name.partition(".")[2]
         is_only = dimension is Dimension.X and sum(type(op) is type(self) for op in ids) == 1
-        if not isinstance(self, ThreadIdOp | BlockIdOp):  # grid_dim, block_dim
+        if type(self) not in (ThreadIdOp, BlockIdOp):  # grid_dim, block_dim
             return kind if is_only else f"{kind}_{dimension.value}"
         return f"{kind[0]}{'id' if is_only else dimension.value}"
 
 
-@irdl_op_definition
-class ThreadIdOp(IdOp):
-    """`cuda.thread_id x`: `threadIdx.x`, smaller than the block's extent."""
-
-    name = "cuda.thread_id"
-
-
-@irdl_op_definition
-class BlockIdOp(IdOp):
-    """`cuda.block_id x`: `blockIdx.x`, smaller than the grid's extent."""
-
-    name = "cuda.block_id"
-
-
-@irdl_op_definition
-class BlockDimOp(IdOp):
-    """`cuda.block_dim x`: `blockDim.x`, for kernels with dynamic extents."""
-
-    name = "cuda.block_dim"
-
-
-@irdl_op_definition
-class GridDimOp(IdOp):
-    """`cuda.grid_dim x`: `gridDim.x`, for kernels with dynamic extents."""
-
-    name = "cuda.grid_dim"
+ThreadIdOp = define(
+    IdOp, "cuda.thread_id", "`cuda.thread_id x`: `threadIdx.x`, smaller than the block's extent."
+)
+BlockIdOp = define(
+    IdOp, "cuda.block_id", "`cuda.block_id x`: `blockIdx.x`, smaller than the grid's extent."
+)
+BlockDimOp = define(
+    IdOp, "cuda.block_dim", "`cuda.block_dim x`: `blockDim.x`, for kernels with dynamic extents."
+)
+GridDimOp = define(
+    IdOp, "cuda.grid_dim", "`cuda.grid_dim x`: `gridDim.x`, for kernels with dynamic extents."
+)
 
 
 @irdl_op_definition

@@ -4,8 +4,7 @@ Commit groups, dependent launches, fences, and barriers: of clusters, of warps, 
 """
 
 from functools import partial
-from types import new_class
-from typing import Any, ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, i32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def, var_operand_def
@@ -17,6 +16,7 @@ from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp
+from hidet.dialects.fields import define
 
 Base = TypeVar("Base", bound=InstructionOp)
 
@@ -36,14 +36,9 @@ def _define(
     **fields: object,
 ) -> type[Base]:
     """Return the op `cuda.<function>` of an instruction, with the fields of a base class."""
-
-    def fill(body: dict[str, Any]) -> None:
-        body |= {"name": f"cuda.{entry.function}", "ENTRY": entry, "__module__": __name__}
-        body |= {"__doc__": f"`cuda.{entry.function}{syntax}`: {summary}"}
-        body |= {"__annotations__": {"ENTRY": ClassVar}, "traits": traits_def(*traits), **fields}
-
-    title = "".join(word.capitalize() for word in entry.function.split("_"))
-    return irdl_op_definition(cast("type[Base]", new_class(f"{title}Op", (base,), exec_body=fill)))
+    name = f"cuda.{entry.function}"
+    fields |= {"ENTRY": entry, "__annotations__": {"ENTRY": ClassVar}}
+    return define(base, name, f"`{name}{syntax}`: {summary}", traits=traits_def(*traits), **fields)
 
 
 _plain = partial(_define, PlainOp, "")

@@ -8,7 +8,7 @@ from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, traits_def
 from xdsl.traits import OpTrait
 
+from hidet.dialects import fields
 from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.dialects.graph.base import (
     BITS,
@@ -74,14 +75,8 @@ def define(
     The base class `family` determines the element types. Without `scalars`, a lowering rule defines
     the operator.
     """
-    title = "".join(word.capitalize() for word in name.split("_"))
-    fields = {
-        "__doc__": summary,
-        "__module__": family.__module__,
-        "name": f"graph.{name}",
-        **({"traits": traits_def(Elementwise(*scalars))} if scalars else {}),
-    }
-    return irdl_op_definition(cast("type[Family]", type(f"{title}Op", (family,), fields)))
+    traits = {"traits": traits_def(Elementwise(*scalars))} if scalars else {}
+    return fields.define(family, f"graph.{name}", summary, **traits)
 
 
 def comparison(floats: str, integers: str, booleans: str) -> tuple[ScalarOp, ScalarOp, ScalarOp]:
