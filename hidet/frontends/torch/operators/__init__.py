@@ -7,10 +7,8 @@ in `tests/frontends/torch/cases.py`.
 from hidet.frontends.torch.operators.contraction import CONTRACTION
 from hidet.frontends.torch.operators.elementwise import BINARY, UNARY
 from hidet.frontends.torch.operators.emitter import Emitter, Table
-from hidet.frontends.torch.operators.normalization import NORMALIZATION
-from hidet.frontends.torch.operators.pooling import POOLING
 from hidet.frontends.torch.operators.positions import LOOKUP, SCATTER
-from hidet.frontends.torch.operators.reduction import REDUCTION
+from hidet.frontends.torch.operators.reduction import NORMALIZATION, POOLING, REDUCTION
 from hidet.frontends.torch.operators.shape import CREATION, SHAPE
 
 FAMILIES: dict[str, Table] = {
