@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
@@ -76,13 +75,13 @@ class ReplaceByRule(RewritePattern, Generic[BuilderT]):
 
 
 def apply_rules(
-    module: ModuleOp,
+    region: Region,
     builder_class: type[BuilderT],
     rules: Mapping[type[Operation], Rule[BuilderT]],
 ) -> None:
-    """Apply rules to every op of a module in one backward walk.
+    """Apply rules to every op of a region in one backward walk.
 
     A rule sees the original operands. The ops that it builds are final and not visited again.
     """
     pattern = ReplaceByRule(builder_class, rules)
-    rewrite_once(module.body, dict.fromkeys(rules, pattern), backwards=True)
+    rewrite_once(region, dict.fromkeys(rules, pattern), backwards=True)

@@ -3,21 +3,20 @@
 from xdsl.context import Context
 from xdsl.dialects.arith import ExtFOp, TruncFOp
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.lowering.single_walk import rewrite_once
+from hidet.lowering.single_walk import apply_rules
+from hidet.rewriting.locations import LocatedBuilder
 
 
-class FoldWidenedNarrow(RewritePattern):
+def fold_widened(b: LocatedBuilder, op: ExtFOp) -> SSAValue | None:
     """`extf(truncf(x))` becomes `x` if the types agree."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ExtFOp, rewriter: PatternRewriter) -> None:
-        narrow = op.input.owner
-        if isinstance(narrow, TruncFOp) and narrow.input.type == op.result.type:
-            rewriter.replace(op, [], [narrow.input])
+    narrow = op.input.owner
+    if isinstance(narrow, TruncFOp) and narrow.input.type == op.result.type:
+        return narrow.input
+    return None
 
 
 class FoldCastsPass(ModulePass):
@@ -34,4 +33,4 @@ class FoldCastsPass(ModulePass):
         for each in op.ops:
             if EXPLICIT not in each.attributes:
                 for region in each.regions:
-                    rewrite_once(region, {ExtFOp: FoldWidenedNarrow()})
+                    apply_rules(region, LocatedBuilder, {ExtFOp: fold_widened})

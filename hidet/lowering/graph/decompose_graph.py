@@ -418,5 +418,5 @@ class DecomposeGraphPass(ModulePass):
         for_arch = {
             kind: partial(rule, arch=arch) for kind, rule in DECOMPOSITIONS_FOR_ARCH.items()
         }
-        apply_rules(op, GraphBuilder, DECOMPOSITIONS | for_arch)
-        apply_rules(op, GraphBuilder, SOFTMAX_AND_NORMS)
+        apply_rules(op.body, GraphBuilder, DECOMPOSITIONS | for_arch)
+        apply_rules(op.body, GraphBuilder, SOFTMAX_AND_NORMS)

@@ -75,4 +75,4 @@ class GroupHeadsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all functions of a module."""
         if not Arch.parse(self.arch).is_cpu:
-            apply_rules(op, GraphBuilder, {graph.ScaledDotProductAttentionOp: group_heads})
+            apply_rules(op.body, GraphBuilder, {graph.ScaledDotProductAttentionOp: group_heads})

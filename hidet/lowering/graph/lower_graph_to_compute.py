@@ -103,7 +103,7 @@ class LowerGraphToComputePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower all functions of a module."""
         rules = {kind: partial(lower, rule) for kind, rule in self.rules().items()}
-        apply_rules(op, GridBuilder, rules)
+        apply_rules(op.body, GridBuilder, rules)
         writable = written_arguments(op)
         for call in ops_of_class(op, graph.CallKernelOp):
             copy_inits(call, writable)

@@ -152,4 +152,4 @@ class MergeTapsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all functions of a module."""
-        apply_rules(op, GraphBuilder, {graph.Conv2dOp: merge_taps})
+        apply_rules(op.body, GraphBuilder, {graph.Conv2dOp: merge_taps})

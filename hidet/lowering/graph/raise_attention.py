@@ -173,4 +173,4 @@ class RaiseAttentionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Rewrite all functions of a module."""
         if not Arch.parse(self.arch).is_cpu:
-            apply_rules(op, GraphBuilder, {graph.MatmulOp: raise_attention})
+            apply_rules(op.body, GraphBuilder, {graph.MatmulOp: raise_attention})
