@@ -26,7 +26,7 @@ from hidet.lang.math import sqrt
 
 LANES = 32
 ALL = 0xFFFFFFFF
-TYPES: dict[str, Any] = {"float32": f32, "float64": f64, "int64": i64}
+TYPES: dict[str, Any] = {"float32": f32, "float64": f64, "int32": i32, "int64": i64}
 """The element types by name."""
 
 SWEEPS = 40
@@ -34,12 +34,15 @@ SWEEPS = 40
 
 
 def kernel(build: Callable[..., None]) -> Callable[..., CompiledFunction]:
-    """Return a function that compiles the kernel which `build` defines, once per arguments."""
+    """Return a function that compiles the kernel which `build` defines, once per arguments.
+
+    Its first argument is the name of the element type.
+    """
 
     @cache
-    def compiled(*sizes: Any) -> CompiledFunction:
+    def compiled(element: str, *sizes: Any) -> CompiledFunction:
         with script_module() as module:
-            build(*sizes)
+            build(TYPES[element], *sizes)
         return getattr(module.build(), build.__name__)
 
     return compiled
@@ -76,14 +79,14 @@ def pivot_row(a, k, m, lane):
 
 
 @kernel
-def lu_factor(element: str, batch: int, m: int, n: int) -> None:
+def lu_factor(kind: Any, batch: int, m: int, n: int) -> None:
     """Define `lu_factor(x, lu, pivots, info)`: LU with partial pivoting, a warp per matrix.
 
     x [batch, m, n]; lu [batch, n, m] is column-major; pivots [batch, min(m, n)], 1-based, are the
     rows that each row was exchanged with; info [batch] is the 1-based index of the first pivot that
     is 0, or 0.
     """
-    kind, least = TYPES[element], min(m, n)
+    least = min(m, n)
 
     @script
     def lu_factor(
@@ -95,7 +98,7 @@ def lu_factor(element: str, batch: int, m: int, n: int) -> None:
         attrs.cuda.grid_dim = batch
         attrs.cuda.block_dim = LANES
         lane, b = threadIdx.x, blockIdx.x
-        a = shared_tensor(element, [m, pitch(n)])
+        a = shared_tensor(kind, [m, pitch(n)])
         for p in range(lane, m * n, LANES):
             a[p // n, p % n] = x[b, p // n, p % n]
         first_zero = i32(0)
@@ -126,12 +129,11 @@ def lu_factor(element: str, batch: int, m: int, n: int) -> None:
 
 
 @kernel
-def permutation(element: str, batch: int, m: int, count: int) -> None:
+def permutation(kind: Any, batch: int, m: int, count: int) -> None:
     """Define `permutation(pivots, order)`: the order of rows after exchanges, a lane per matrix.
 
     pivots [batch, count], 0-based; order [batch, m].
     """
-    kind = TYPES[element]
 
     @script
     def permutation(pivots: kind[batch, count], order: kind[batch, m]):
@@ -148,20 +150,19 @@ def permutation(element: str, batch: int, m: int, count: int) -> None:
 
 
 @kernel
-def cholesky(element: str, batch: int, n: int) -> None:
+def cholesky(kind: Any, batch: int, n: int) -> None:
     """Define `cholesky(x, lower, info)`: the factor of symmetric matrices, a warp per matrix.
 
     The lower triangle of x [batch, n, n] is read; lower [batch, n, n] is column-major; info [batch]
     is the 1-based index of the first minor that is not positive, or 0.
     """
-    kind = TYPES[element]
 
     @script
     def cholesky(x: kind[batch, n, n], lower: kind[batch, n, n], info: i32[batch]):
         attrs.cuda.grid_dim = batch
         attrs.cuda.block_dim = LANES
         lane, b = threadIdx.x, blockIdx.x
-        a = shared_tensor(element, [n, pitch(n)])
+        a = shared_tensor(kind, [n, pitch(n)])
         for p in range(lane, n * n, LANES):
             a[p // n, p % n] = x[b, p // n, p % n]
         failed = i32(0)
@@ -208,15 +209,12 @@ def exchange(mine, lane, n, k, pivot):
 
 
 @kernel
-def solve_triangular(
-    element: str, batch: int, n: int, columns: int, upper: bool, unit: bool
-) -> None:
+def solve_triangular(kind: Any, batch: int, n: int, columns: int, upper: bool, unit: bool) -> None:
     """Define `solve_triangular(a, b, x)`: the solution of a x = b, a lane per column.
 
     a [batch, n, n], of which one triangle is read, without its diagonal if that is `unit`;
     b [batch, n, columns]; x [batch, columns, n] is column-major.
     """
-    kind = TYPES[element]
 
     @script
     def solve_triangular(
@@ -226,8 +224,8 @@ def solve_triangular(
         attrs.cuda.block_dim = LANES
         lane, z = threadIdx.x, blockIdx.y
         column = blockIdx.x * LANES + lane
-        matrix = shared_tensor(element, [n, n])
-        mine = shared_tensor(element, [n, LANES])
+        matrix = shared_tensor(kind, [n, n])
+        mine = shared_tensor(kind, [n, LANES])
         for p in range(lane, n * n, LANES):
             matrix[p // n, p % n] = a[z, p // n, p % n]
         syncthreads()
@@ -240,14 +238,13 @@ def solve_triangular(
 
 
 @kernel
-def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -> None:
+def lu_solve(kind: Any, batch: int, n: int, columns: int, transposed: bool) -> None:
     """Define `lu_solve(lu, pivots, b, x)`: the solution of a x = b, a lane per column.
 
     lu [batch, n, n], column-major, and pivots [batch, n] are the results of `lu_factor` for a, or
     if `transposed`, for the transposed a; b [batch, n, columns]; x [batch, columns, n] is
     column-major. Pivots are clamped to the valid range.
     """
-    kind = TYPES[element]
 
     @script
     def lu_solve(
@@ -260,8 +257,8 @@ def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -
         attrs.cuda.block_dim = LANES
         lane, z = threadIdx.x, blockIdx.y
         column = blockIdx.x * LANES + lane
-        matrix = shared_tensor(element, [n, n])
-        mine = shared_tensor(element, [n, LANES])
+        matrix = shared_tensor(kind, [n, n])
+        mine = shared_tensor(kind, [n, LANES])
         for p in range(lane, n * n, LANES):
             matrix[p % n, p // n] = lu[z, p // n, p % n]
         syncthreads()
@@ -283,20 +280,20 @@ def lu_solve(element: str, batch: int, n: int, columns: int, transposed: bool) -
 
 
 @kernel
-def qr_factor(element: str, batch: int, m: int, n: int) -> None:
+def qr_factor(kind: Any, batch: int, m: int, n: int) -> None:
     """Define `qr_factor(x, qr, tau)`: the QR factorization, a warp per matrix.
 
     x [batch, m, n]; qr [batch, n, m], column-major, has R and below it the reflections, whose first
     elements are 1; tau [batch, min(m, n)] has their factors. See `geqrf` of LAPACK.
     """
-    kind, least = TYPES[element], min(m, n)
+    least = min(m, n)
 
     @script
     def qr_factor(x: kind[batch, m, n], qr: kind[batch, n, m], tau: kind[batch, least]):
         attrs.cuda.grid_dim = batch
         attrs.cuda.block_dim = LANES
         lane, b = threadIdx.x, blockIdx.x
-        a = shared_tensor(element, [m, pitch(n)])
+        a = shared_tensor(kind, [m, pitch(n)])
         for p in range(lane, m * n, LANES):
             a[p // n, p % n] = x[b, p // n, p % n]
         syncthreads()
@@ -330,13 +327,12 @@ def qr_factor(element: str, batch: int, m: int, n: int) -> None:
 
 
 @kernel
-def reflect(element: str, batch: int, m: int, k: int, columns: int, transposed: bool) -> None:
+def reflect(kind: Any, batch: int, m: int, columns: int, k: int, transposed: bool) -> None:
     """Define `reflect(a, tau, c, out)`: applies reflections to columns, a lane per column.
 
     a [batch, m, k] and tau [batch, k] are results of `qr_factor`; c [batch, m, columns]; out
     [batch, columns, m], column-major, is Q c, or Q^T c if `transposed`.
     """
-    kind = TYPES[element]
 
     @script
     def reflect(
@@ -389,14 +385,13 @@ def rotate_columns(a, p, q, cosine, sine, rows, lane):
 
 
 @kernel
-def singular(element: str, batch: int, m: int, n: int) -> None:
+def singular(kind: Any, batch: int, m: int, n: int) -> None:
     """Define `singular(x, left, right)`: the one-sided Jacobi SVD, a warp per matrix.
 
     x [batch, m, n]; left [batch, n, m], column-major, is x times right [batch, n, n], column-major,
     which is orthogonal. The norms of the columns of left, which are unordered, are the singular
     values. Computed in float64.
     """
-    kind = TYPES[element]
 
     @script
     def singular(x: kind[batch, m, n], left: kind[batch, n, m], right: kind[batch, n, n]):
@@ -438,13 +433,12 @@ def singular(element: str, batch: int, m: int, n: int) -> None:
 
 
 @kernel
-def exponential(element: str, batch: int, n: int) -> None:
+def exponential(kind: Any, batch: int, n: int) -> None:
     """Define `exponential(x, squarings, out, scratch)`, a block per matrix.
 
     x [batch, n, n] has 1-norms of at most 1; out [batch, n, n] is exp(x), by Taylor's series up to
     1 / 18!, squared as often as squarings [batch] says; scratch is like out.
     """
-    kind = TYPES[element]
     matrices = kind[batch, n, n]
 
     @script

@@ -15,23 +15,19 @@ from typing import Any
 
 from hidet.frontends.script import script
 from hidet.frontends.torch.matrix_kernels import kernel
-from hidet.lang import attrs, i32, i64, shared_tensor
+from hidet.lang import attrs, i32, shared_tensor
 from hidet.lang.cuda import blockIdx, syncthreads, syncwarp, threadIdx
-
-TYPES: dict[str, Any] = {"int32": i32, "int64": i64}
-"""The element types by name."""
 
 WARP_STEP = 5
 """Up to 2^5 elements apart, the lanes of a warp compare elements of their own 64 alone."""
 
 
 @kernel
-def sort_rows(element: str, rows: int, length: int, threads: int, bitonic: bool) -> None:
+def sort_rows(kind: Any, rows: int, length: int, threads: int, bitonic: bool) -> None:
     """Define `sort_rows(x, out)`: rows [rows, length] in ascending order, `threads` for each.
 
     Bitonic rows, of a length that is a power of two, take the steps of the last merge alone.
     """
-    kind = TYPES[element]
     stages = (length - 1).bit_length()
     pairs = 1 << max(stages - 1, 0)
 
@@ -53,7 +49,7 @@ def sort_rows(element: str, rows: int, length: int, threads: int, bitonic: bool)
     def sort_rows(x: kind[rows, length], out: kind[rows, length]):
         attrs.cuda.grid_dim = rows
         attrs.cuda.block_dim = threads
-        words = shared_tensor(element, [length])
+        words = shared_tensor(kind, [length])
         for i in range(threadIdx.x, length, threads):
             words[i] = x[blockIdx.x, i]
         syncthreads()

@@ -78,15 +78,21 @@ def lu_factors(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return lu.mT.reshape(x.shape), pivots.reshape(*batch, least), info.reshape(batch)
 
 
+def _by_columns(
+    kernel: str, matrix: Tensor, vectors: Sequence[Tensor], rhs: Tensor, *sizes: Any
+) -> Tensor:
+    """Return what a kernel computes for each column of the right-hand side [..., n, columns]."""
+    batch, (n, columns) = common(matrix, rhs), rhs.shape[-2:]
+    rows, right = stack(matrix, batch), stack(rhs, batch)
+    stacked = [stack(each[..., None], batch)[..., 0].contiguous() for each in vectors]
+    written = rhs.new_empty(len(rows), columns, n)
+    (found,) = run(kernel, (n, columns, *sizes), [rows, *stacked, right], written)
+    return found.mT.reshape(*batch, n, columns)
+
+
 def solved(lu: Tensor, pivots: Tensor, rhs: Tensor, transposed: bool) -> Tensor:
     """Return the solution of a x = rhs [..., n, columns], given the factors of a."""
-    batch, (n, columns) = common(lu, rhs), rhs.shape[-2:]
-    factors, right = stack(lu.mT, batch), stack(rhs, batch)
-    pivots = stack(pivots[..., None], batch)[..., 0].contiguous()
-    written = rhs.new_empty(len(factors), columns, n)
-    sizes = (n, columns, transposed)
-    (found,) = run("lu_solve", sizes, [factors, pivots, right], written)
-    return found.mT.reshape(*batch, n, columns)
+    return _by_columns("lu_solve", lu.mT, [pivots], rhs, transposed)
 
 
 def lu_factor_ex(x: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -192,12 +198,7 @@ def triangular(
     if not left:
         return triangular(a.mT, rhs.mT, upper=not upper, unitriangular=unitriangular).mT
     require(_solvable(a, rhs))
-    batch, (n, columns) = common(a, rhs), rhs.shape[-2:]
-    matrices, right = stack(a, batch), stack(rhs, batch)
-    sizes = (n, columns, upper, unitriangular)
-    written = rhs.new_empty(len(matrices), columns, n)
-    (found,) = run("solve_triangular", sizes, [matrices, right], written)
-    return found.mT.reshape(*batch, n, columns)
+    return _by_columns("solve_triangular", a, [], rhs, upper, unitriangular)
 
 
 def triangular_solve(
@@ -257,17 +258,11 @@ def ormqr(a: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: b
     """A matrix times Q [m, m], given by reflections."""
     if not left:
         return ormqr(a, tau, other.mT, transpose=not transpose).mT
-    count, (m, columns) = tau.shape[-1], other.shape[-2:]
+    count = tau.shape[-1]
     require(_solvable(a, other) and tau.dtype is a.dtype)
-    batch = common(a, other)
     if count == 0:
-        return other.expand(*batch, m, columns).clone()
-    rows, right = stack(a[..., :count], batch), stack(other, batch)
-    factors = stack(tau[..., None], batch)[..., 0].contiguous()
-    sizes = (m, count, columns, transpose)
-    written = other.new_empty(len(rows), columns, m)
-    (found,) = run("reflect", sizes, [rows, factors, right], written)
-    return found.mT.reshape(*batch, m, columns)
+        return other.expand(*common(a, other), *other.shape[-2:]).clone()
+    return _by_columns("reflect", a[..., :count], [tau], other, count, transpose)
 
 
 def householder_product(a: Tensor, tau: Tensor) -> Any:
