@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.fields import Field
 from hidet.dialects.graph.base import (
     FALSE,
     FLOAT64,
@@ -40,7 +41,16 @@ class AnchorOp(GraphOp, ABC):
     views that it loads, and grids that read one element of its result per element are its epilogue,
     evaluated at the stores. To add one, derive the operator from this class and write a template
     that accepts it.
+
+    The result of a sum of products may be wider than the operands: `result_element` is its element
+    type, by default that of the first operand.
     """
+
+    def __init__(
+        self, first: Value, *others: Field, result_element: Attribute | None = None, **named: Field
+    ) -> None:
+        result = TensorType(result_element or element_type(first), [])
+        super().__init__(first, *others, result=result, **named)
 
 
 IEEE = StringAttr("ieee")
@@ -84,18 +94,6 @@ class MatmulOp(AnchorOp):
     rhs = operand_def(TENSOR)
     precision = prop_def(StringAttr, default_value=IEEE)
     slices = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
-
-    def __init__(
-        self,
-        lhs: Value,
-        rhs: Value,
-        *,
-        precision: str = "ieee",
-        slices: int = 1,
-        result_element: Attribute | None = None,
-    ) -> None:
-        result = TensorType(element_type(lhs) if result_element is None else result_element, [])
-        super().__init__(lhs, rhs, result=result, precision=precision, slices=slices)
 
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
@@ -322,18 +320,6 @@ class DepthwiseConv2dOp(AnchorOp):
     weight = operand_def(TENSOR)
     stride = prop_def(INTS, default_value=ints((1, 1)))
     dilation = prop_def(INTS, default_value=ints((1, 1)))
-
-    def __init__(
-        self,
-        x: Value,
-        weight: Value,
-        *,
-        stride: Sequence[int] = (1, 1),
-        dilation: Sequence[int] = (1, 1),
-        result_element: Attribute | None = None,
-    ) -> None:
-        result = TensorType(result_element or element_type(x), [])
-        super().__init__(x, weight, result=result, stride=stride, dilation=dilation)
 
     @property
     def window(self) -> Window:
