@@ -303,19 +303,10 @@ class FusionOp(FieldsOp):
 
     inputs = var_operand_def(TensorType)
     results_ = var_result_def(TensorType)
-    config = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
+    config = opt_prop_def(DictionaryAttr)
 
     traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
-
-    def __init__(
-        self,
-        inputs: Sequence[SSAValue],
-        result_types: Sequence[Attribute],
-        body: Region,
-        config: DictionaryAttr | None = None,
-    ) -> None:
-        super().__init__(inputs, result_types, config, body)
 
     def verify_(self) -> None:
         """Check the arguments against the inputs and the yield against the results."""
