@@ -36,6 +36,8 @@ class SplitProduct(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
+        if op.slices.value.data > 1:  # it is split already
+            return
         parts = self._parts(op)
         if self.slices == CLUSTER and (slices := self._slices(op, parts)) > 1:
             op.slices = IntegerAttr(slices, i64)
