@@ -132,8 +132,10 @@ def test_killed_at_any_moment(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for _ in range(5):
         search = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        with pytest.raises(subprocess.TimeoutExpired):
-            search.communicate(timeout=random.uniform(0.5, 4))
+        time.sleep(random.uniform(0.5, 4))
+        if search.poll() is not None:  # found already, on a fast machine
+            search.communicate()
+            continue
         children = Path(f"/proc/{search.pid}/task/{search.pid}/children").read_text().split()
         search.kill()
         search.communicate()
