@@ -77,11 +77,14 @@ blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
 
 def block_rank_in_cluster() -> Index:
     """Return the linear index of the block in its cluster, x fastest."""
-    x, y, _ = current("'block_rank_in_cluster'").shape.cluster
-    rank: Index = 0
-    for dimension, step in zip(Dimension, (1, x, x * y), strict=True):
-        rank = _place(dimension) * step + rank
-    return rank
+    x, y, z = current("'block_rank_in_cluster'").shape.cluster
+    steps = zip(Dimension, (1, x, x * y), (x, y, z), strict=True)
+    slowest, *others = [
+        _place(dimension) if step == 1 else _place(dimension) * step
+        for dimension, step, extent in steps
+        if extent > 1
+    ][::-1] or [0]
+    return sum(others, slowest)
 
 
 def _extent(dimension: Dimension) -> int:

@@ -45,7 +45,7 @@ class TemplateEmitter(Emitter):
 
     def __init__(self, entry: Block, launch: Launch) -> None:
         super().__init__(entry)
-        self.shape = LaunchShape(launch.grid, launch.block)
+        self.shape = LaunchShape(launch.grid, launch.block, cluster=(launch.cluster, 1, 1))
 
     def set_line(self, file: str, line: int) -> None:
         """Ignore script lines."""

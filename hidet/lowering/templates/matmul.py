@@ -11,7 +11,7 @@ from hidet.dialects.graph import MatmulOp
 from hidet.frontends.script.scalars import Index, Scalar, index_of
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
-from hidet.lang.cuda import blockIdx, cluster_sync, threadIdx
+from hidet.lang.cuda import blockIdx, cluster_sync, clusterIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
 from hidet.lowering.templates.blocking import Blocking
 from hidet.lowering.templates.epilogue import (
@@ -180,7 +180,7 @@ def matmul(products: Matmuls, problem: Problem, choice: Blocking) -> None:
     sa = shared_tensor(lhs.dtype, [choice.block_m, choice.block_k])
     sb = products.tiles(choice.block_k)
     tiles = choice.tiles(problem)
-    place = place_of_block(choice, problem.slices)
+    place = place_of_block(choice)
     if tiles <= choice.grid:
         multiply_tile(place[0], place[1:], products, accumulators, sa, sb, problem, choice)
     else:
@@ -221,15 +221,15 @@ def multiply_tile(
     else:
         total = rows_of_block(accumulators[0], problem, choice)
         add_slices(accumulators[0], total, problem)
-        first = row + first_row_of_block(total, problem)
+        first = row + first_row_of_block(total)
         products.store([total], stored, first, columns, thread)
         cluster_sync()  # the others may still read the sums of this block
 
 
-def place_of_block(choice: Blocking, slices: int) -> tuple[Index, Index, Index]:
+def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:
     """Return the index of the block's cluster, and its row and column in it."""
     if choice.cluster == 1:
-        return blockIdx.x if slices == 1 else blockIdx.x // slices, 0, 0
+        return clusterIdx.x, 0, 0  # a block, or those of its slices of K
     rank, columns = blockIdx.x % choice.cluster, choice.cluster_columns
     row = rank // columns if choice.cluster_rows > 1 else 0
     return blockIdx.x // choice.cluster, row, rank % columns if columns > 1 else 0

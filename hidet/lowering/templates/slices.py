@@ -10,7 +10,7 @@ from hidet.errors import ScheduleError
 from hidet.frontends.script.scalars import Index
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
-from hidet.lang.cuda import blockIdx, cluster_sync, map_shared_rank, threadIdx
+from hidet.lang.cuda import block_rank_in_cluster, cluster_sync, map_shared_rank, threadIdx
 from hidet.lowering.templates.blocking import SUM_PADDING, Blocking
 from hidet.lowering.templates.config import VECTOR
 from hidet.lowering.templates.parts import known, register_tile
@@ -20,7 +20,7 @@ from hidet.mapping import vector_map
 
 def in_slice(k: Index, problem: Problem) -> Index:
     """Return an index along K, from that in the slice of the block."""
-    return k if problem.slices == 1 else blockIdx.x % problem.slices * problem.depth + k
+    return k if problem.slices == 1 else block_rank_in_cluster() * problem.depth + k
 
 
 def rows_of_block(accumulator: Tensor, problem: Problem, choice: Blocking) -> Tensor:
@@ -40,9 +40,9 @@ def rows_of_block(accumulator: Tensor, problem: Problem, choice: Blocking) -> Te
     return register_tile(accumulator.element, vector_map(shape, 1, vector, choice.threads))
 
 
-def first_row_of_block(total: Tensor, problem: Problem) -> Index:
+def first_row_of_block(total: Tensor) -> Index:
     """Return the first of the block's rows in the tile."""
-    return blockIdx.x % problem.slices * known(total.shape)[0]
+    return block_rank_in_cluster() * known(total.shape)[0]
 
 
 @script
@@ -55,7 +55,7 @@ def add_slices(accumulator: Tensor, total: Tensor, problem: Problem) -> None:
     task.copy(accumulator, sums, on=threadIdx.x)
     cluster_sync()
     peers = [map_shared_rank(sums, rank) for rank in range(problem.slices)]
-    first = first_row_of_block(total, problem)
+    first = first_row_of_block(total)
     for i, j in total.on(threadIdx.x):
         value = peers[0][first + i, j]
         for peer in peers[1:]:
