@@ -57,7 +57,7 @@ def mean_of_squares(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> SSAVal
 
 FEW_ROWS, LONG = 64, 1 << 17
 """The number of rows up to which their statistics are computed in parts, and the length from which
-on: a multiprocessor alone reads some 60 GB/s."""
+on, by estimate: few blocks do not occupy a GPU, but parts take two further kernels."""
 
 PARTS = 1024
 """The most parts of all rows."""

@@ -54,7 +54,8 @@ ALIGNMENT = 1024
 """The alignment of shared tiles in bytes, which is reserved."""
 
 SUM_PADDING = 8
-"""The columns that pad rows of sums in shared memory: warps store fragments without conflicts."""
+"""The columns that pad rows of sums in shared memory: by its banks, warps then store fragments
+without conflicts."""
 
 
 @dataclass(frozen=True)

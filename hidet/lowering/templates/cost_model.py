@@ -87,8 +87,8 @@ CLUSTER, CLUSTER_TILE = 0.9, 0.25
 13% of the time of matmuls from 4096 on that run back to back (H100)."""
 
 EXCHANGED = 60e3
-"""The bytes of sums per microsecond and multiprocessor that blocks of a cluster exchange; a guess,
-about a third of what shared memory delivers."""
+"""The bytes of sums per microsecond and multiprocessor that blocks of a cluster exchange; not
+measured: a guess, about a quarter of the 128 bytes a cycle of shared memory."""
 
 OPERATIONS, RESIDUALS = 217e3, 22e3
 """The operations of an epilogue per microsecond and multiprocessor, one a cycle in each of 128
