@@ -48,6 +48,6 @@ def test_on_a_gpu(dtype):
     """Rows in one block, and in parts, which are merged."""
     for length in (17, 1000, 8192, 50257):
         x = torch.randint(-1000, 1000, (5, length), device="cuda").to(dtype)
-        sort = torch.compile(lambda x: x.sort(-1, stable=True), backend="hidet", dynamic=False)
-        for found, wanted in zip(sort(x), x.sort(-1, stable=True), strict=True):
+        sort = torch.compile(lambda x: x.sort(dim=-1, stable=True), backend="hidet", dynamic=False)
+        for found, wanted in zip(sort(x), x.sort(dim=-1, stable=True), strict=True):
             assert torch.equal(found, wanted)

@@ -1,0 +1,51 @@
+"""The number of kernels of what used to take more."""
+
+import pytest
+import torch
+from torch import nn
+
+import hidet
+
+
+class Module(nn.Module):
+    """A function of tensors, as a module."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments):
+        return self.function(*arguments)
+
+
+def route(x, weight):
+    """The two best of 8 experts."""
+    return torch.softmax(x @ weight, -1).topk(2)
+
+
+def ordered(x):
+    """Sorted rows; of equal elements, torch gives the first one first only if asked to."""
+    return x.sort(dim=-1, stable=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "kernels"),
+    [
+        pytest.param(lambda x: x.argmax(1), [(64, 1000)], 1, id="argmax"),
+        pytest.param(lambda x: x.max(1), [(64, 1000)], 1, id="values too"),
+        pytest.param(lambda x: x.argmin(1), [(2, 19, 32, 32)], 1, id="across rows"),
+        pytest.param(lambda x: x.softmax(-1), [(64, 8)], 1, id="short softmax"),
+        pytest.param(lambda x: x.log_softmax(1), [(2, 16, 32, 32)], 1, id="short log_softmax"),
+        pytest.param(route, [(256, 64), (64, 8)], 5, id="router"),
+        pytest.param(ordered, [(16, 1000)], 2, id="sort"),
+        pytest.param(ordered, [(4, 10000)], 5, id="sort in two parts"),
+    ],
+)
+@torch.no_grad()
+def test_kernels(function, shapes, kernels):
+    """As many as the changelog says, with the results of eager torch."""
+    model, arguments = Module(function), [torch.randn(shape) for shape in shapes]
+    compiled = hidet.compile(model, *arguments)
+    torch.testing.assert_close(compiled(*arguments), function(*arguments))
+    names = [launch.name for launch in compiled.profile(*arguments, runs=1).launches]
+    assert len(names) == kernels, names
