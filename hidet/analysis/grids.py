@@ -13,7 +13,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import ConstantOp
-from hidet.dialects.shaped import bytes_of, element_of, shape_of
+from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import ops_in, ops_of_class
 
 
@@ -125,8 +125,10 @@ def _consists_of(grid: GridOp, moves: tuple[type[Operation], ...]) -> bool:
 def is_in_order(grid: GridOp, source: SSAValue) -> bool:
     """Return whether each element depends only on the element of a source with its linear index.
 
-    The load must be unconditional.
+    The load must be unconditional, and the source must have no further elements.
     """
+    if size_of(source) != size_of(grid.result):
+        return False
     forms = IndexForms()
     block = grid.body.block
     own = linear_index(forms, grid.indices, grid.shape, block)

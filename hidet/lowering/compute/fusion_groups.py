@@ -109,7 +109,7 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
     if len(sources) == 1:
         (source,) = sources
-        if size_of(source) == size_of(grid.result) and is_in_order(grid, source):
+        if is_in_order(grid, source):
             return True  # of an anchor, or chained to another epilogue
     trial = with_members_inlined(grid, group)
     inverse = inverse_of(trial, *(anchor.result for anchor in group.anchors))

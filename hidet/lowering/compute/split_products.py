@@ -16,7 +16,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.graph.base import computation_type
-from hidet.dialects.shaped import element_of, shape_of, size_of
+from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.problem import Problem
@@ -106,7 +106,7 @@ def _is_for_norm(value: OpResult) -> bool:
             if has_reduction(user):
                 if (found := rows_of_grid(user)) is not None and found.count == rows:
                     return True
-            elif size_of(user.result) == size_of(value) and is_in_order(user, source):
+            elif is_in_order(user, source):
                 pending.append(user.result)
     return False
 

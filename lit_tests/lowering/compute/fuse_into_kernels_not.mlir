@@ -296,3 +296,30 @@ func.func @forward(%x : tensor<64x64xf16>) -> tensor<64x64xf16> {
   }
   func.return %z : tensor<64x64xf16>
 }
+
+// -----
+
+// The first elements of what a kernel stores: the rest has no element that it could become.
+
+// CHECK-LABEL: func.func @forward
+// CHECK-NEXT:    %y = graph.call_kernel @copy(%x)
+// CHECK-NEXT:    %first = compute.fusion (%y_ = %y : tensor<4x4xf32>)
+cuda.kernel @copy(%x : memref<4x4xf32>, %y : memref<4x4xf32>) grid(4) block(4) attributes {cuda.explicit} {
+  %i = cuda.block_id x
+  %j = cuda.thread_id x
+  %0 = memref.load %x[%i, %j] : memref<4x4xf32>
+  memref.store %0, %y[%i, %j] : memref<4x4xf32>
+}
+
+func.func @forward(%x : tensor<4x4xf32>) -> tensor<2x4xf32> {
+  %y = graph.call_kernel @copy(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %first = compute.fusion (%y_ = %y : tensor<4x4xf32>) -> (tensor<2x4xf32>) {
+    %first = compute.grid (%i, %j) {
+      %0 = compute.load %y_[%i, %j] : tensor<4x4xf32>
+      %1 = arith.addf %0, %0 : f32
+      compute.yield %1 : f32
+    } : tensor<2x4xf32>
+    compute.yield %first : tensor<2x4xf32>
+  }
+  func.return %first : tensor<2x4xf32>
+}

@@ -8,6 +8,7 @@ import torch
 
 from hidet import option
 from hidet.backend.toolchains import Nvcc
+from hidet.frontends.torch.decomposed import sorting
 from hidet.frontends.torch.sort_kernels import sort_rows
 
 
@@ -42,12 +43,21 @@ def test_nvcc_takes_the_source(tmp_path, target):
     Nvcc(target).compile(source, tmp_path / "sort.cubin")
 
 
+def test_one_row_in_parts(monkeypatch):
+    """The first elements of a padded row lie where the kernel of the last merge stores them."""
+    monkeypatch.setattr(sorting, "SHARED_BYTES", 256)
+    x = torch.randint(-1000, 1000, (1, 100), dtype=torch.int32)
+    found = torch.compile(lambda x: x.sort(-1), backend="hidet", dynamic=False)(x)
+    for each, wanted in zip(found, x.sort(dim=-1, stable=True), strict=True):
+        assert torch.equal(each, wanted)
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.int64])
 def test_on_a_gpu(dtype):
     """Rows in one block, and in parts, which are merged."""
-    for length in (17, 1000, 8192, 50257):
-        x = torch.randint(-1000, 1000, (5, length), device="cuda").to(dtype)
+    for rows, length in ((5, 17), (5, 1000), (5, 8192), (5, 50257), (1, 50257)):
+        x = torch.randint(-1000, 1000, (rows, length), device="cuda").to(dtype)
         sort = torch.compile(lambda x: x.sort(dim=-1, stable=True), backend="hidet", dynamic=False)
         for found, wanted in zip(sort(x), x.sort(dim=-1, stable=True), strict=True):
             assert torch.equal(found, wanted)
