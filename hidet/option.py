@@ -112,7 +112,7 @@ def _architecture(value: object) -> object:
 def _slices(value: object) -> object:
     """Return into how many slices K is split, as text."""
     text = str(value).lower()
-    if text not in ("default", "disabled", "search", "cluster") and int(text) < 1:
+    if text not in ("default", "disabled", "search") and int(text) < 1:
         raise ValueError
     return text
 
@@ -160,11 +160,10 @@ OPTIONS: dict[str, Option] = {
         "candidates, 2 by measuring 16 and the neighbors of the best; on the CPU 2, and 4",
     ),
     "parallel_k": Option(
-        Kind("str", "default, search, disabled, cluster, or an integer from 1 up", _slices),
+        Kind("str", "default, search, disabled, or an integer from 1 up", _slices),
         "default",
         "how many slices K of a matmul is split into, to occupy the GPU: default and search leave "
-        "it to the cost model, and so does cluster, by which they may be blocks of a cluster "
-        "(sm_90); a number that does not divide K does not split it",
+        "it to the cost model; a number that does not divide K does not split it",
     ),
     "verify_level": Option(
         _FLAG,

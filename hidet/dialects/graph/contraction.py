@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from xdsl.dialects.builtin import I64, BoolAttr, IntegerAttr, StringAttr, TensorType, f16, i1, i64
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
@@ -85,7 +85,6 @@ class MatmulOp(AnchorOp):
     """Matrix multiplication of [..., M, K] and [..., K, N]; leading dimensions broadcast.
 
     The result may be wider than the operands, such as f32 for f16: it has the accumulator type.
-    With `slices`, so many blocks of a cluster compute each tile, each for a slice of K.
     """
 
     name = "graph.matmul"
@@ -93,7 +92,6 @@ class MatmulOp(AnchorOp):
     lhs = operand_def(TENSOR)
     rhs = operand_def(TENSOR)
     precision = prop_def(StringAttr, default_value=IEEE)
-    slices = prop_def(IntegerAttr[I64], default_value=IntegerAttr(1, i64))
 
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
@@ -104,9 +102,6 @@ class MatmulOp(AnchorOp):
                 f"needs operands [..., M, K] and [..., K, N], got {self.lhs.type} and "
                 f"{self.rhs.type}"
             )
-        slices = self.slices.value.data
-        if slices < 1 or left[-1] % slices:
-            raise self.invalid(f"K of {left[-1]} cannot be split into {slices} slices")
         element = self.result_type.element_type
         self.check_sum_element(tensor_type(self.lhs), element)
         batch = broadcast_shapes(self.name, left[:-2], right[:-2])

@@ -174,7 +174,6 @@ class TransposeMatmul(RewritePattern):
                 _transposed(b, op.rhs),
                 _transposed(b, op.lhs),
                 precision=op.precision.data,
-                slices=op.slices.value.data,
                 result_element=element_of(op.result),
             )
         ).result

@@ -1,12 +1,12 @@
 """The pass `split-products`: splits the K dimension of matmuls (split-K)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -20,7 +20,7 @@ from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.graph.compute_rules.grid_builder import GridBuilder, Indices
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.templates.problem import Problem
-from hidet.lowering.templates.splits import best_slices, best_split, time_in_parts, time_of
+from hidet.lowering.templates.splits import best_split
 from hidet.pass_options import PassOptions
 
 
@@ -36,12 +36,7 @@ class SplitProduct(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        if op.slices.value.data > 1:  # it is split already
-            return
         parts = self._parts(op)
-        if self.slices == CLUSTER and (slices := self._slices(op, parts)) > 1:
-            op.slices = IntegerAttr(slices, i64)
-            return
         if parts == 1:
             return
         b = GridBuilder.like(op)
@@ -74,19 +69,6 @@ class SplitProduct(RewritePattern):
             return 1
         parts = best_split(problem, self.arch, joins=True)
         return parts if parts == 1 or _is_for_norm(op.result) else best_split(problem, self.arch)
-
-    def _slices(self, op: MatmulOp, parts: int) -> int:
-        """Return the number of slices in a cluster, 1 if so many parts are as fast."""
-        problem = Problem.of(op)
-        slices = best_slices(problem, self.arch)
-        if slices > 1 and parts > 1:
-            time = time_of(replace(problem, slices=slices), self.arch)
-            return slices if time < time_in_parts(problem, parts, self.arch) else 1
-        return slices
-
-
-CLUSTER = "cluster"
-"""The value of `parallel_k` by which slices may be blocks of a cluster."""
 
 
 def _is_for_norm(value: OpResult) -> bool:
@@ -135,9 +117,6 @@ class SplitProductsPass(ModulePass):
     operands, and a grid that adds up the partial sums in a fixed order, so results are
     deterministic. `fuse` puts the epilogue into that grid's kernel, or into that of a norm that
     reads the result anyway, which makes splitting cheaper.
-
-    With `parallel_k="cluster"`, where the cost model prefers that, it stays one matmul with the
-    attribute `slices`: its slices are blocks of a cluster, which add up in shared memory.
     """
 
     name = "split-products"

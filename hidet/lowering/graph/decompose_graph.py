@@ -49,7 +49,7 @@ def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp, arch: Arch) -> SSAValu
     lhs, rhs = aligned(b, lhs, rhs, op.precision, arch)
     if sum_type(element, op.precision) == element and (lhs, rhs) == (op.lhs, op.rhs):
         return None
-    return b.cast(b.matmul(lhs, rhs, op.precision, op.slices.value.data), element)
+    return b.cast(b.matmul(lhs, rhs, op.precision), element)
 
 
 def is_large(lhs: SSAValue, rhs: SSAValue) -> bool:

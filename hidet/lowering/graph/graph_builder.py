@@ -34,13 +34,10 @@ class GraphBuilder(LocatedBuilder):
         """Return a tensor in another shape."""
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
 
-    def matmul(
-        self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr, slices: int = 1
-    ) -> SSAValue:
+    def matmul(self, lhs: SSAValue, rhs: SSAValue, precision: StringAttr) -> SSAValue:
         """Return a matmul in the accumulator type."""
-        element, kind = sum_type(element_type(lhs), precision), precision.data
-        product = graph.MatmulOp(lhs, rhs, precision=kind, slices=slices, result_element=element)
-        return self.emit(product)
+        element = sum_type(element_type(lhs), precision)
+        return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
 
     def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
         """Return a tensor with its dimensions in another order."""

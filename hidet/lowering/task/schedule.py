@@ -97,8 +97,6 @@ def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
         kernel.attributes[SERIAL] = UnitAttr()
     if launch.residents > 1:
         kernel.attributes[MIN_BLOCKS] = IntegerAttr(launch.residents, i64)
-    if launch.cluster > 1:
-        kernel.cluster = (launch.cluster, 1, 1)
     locate(kernel, fusion.location)
     return kernel
 

@@ -31,13 +31,11 @@ class Launch:
         grid: the number of blocks.
         block: the threads of a block.
         residents: the minimum number of resident blocks per multiprocessor.
-        cluster: the blocks of a cluster, along x; a pass may still choose clusters.
     """
 
     grid: tuple[int, ...]
     block: tuple[int, ...]
     residents: int = 1
-    cluster: int = 1
 
 
 class TemplateEmitter(Emitter):
@@ -45,7 +43,7 @@ class TemplateEmitter(Emitter):
 
     def __init__(self, entry: Block, launch: Launch) -> None:
         super().__init__(entry)
-        self.shape = LaunchShape(launch.grid, launch.block, cluster=(launch.cluster, 1, 1))
+        self.shape = LaunchShape(launch.grid, launch.block)
 
     def set_line(self, file: str, line: int) -> None:
         """Ignore script lines."""

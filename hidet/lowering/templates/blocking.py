@@ -8,7 +8,7 @@ from hidet.analysis.im2col import has_tiles
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA
 from hidet.arch.instructions import FMA
-from hidet.arch.limits import REGISTER_BYTES, WARP, WARP_GROUP
+from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.config import (
     BLOCKED,
@@ -52,10 +52,6 @@ THREAD, _WGMMA_NAMES = 1, frozenset(WGMMA)
 
 ALIGNMENT = 1024
 """The alignment of shared tiles in bytes, which is reserved."""
-
-SUM_PADDING = 8
-"""The columns that pad rows of sums in shared memory: by its banks, warps then store fragments
-without conflicts."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +129,7 @@ class Blocking(Config):
             slots = min(pieces, SLOTS) if self.epilogue == STAGED else pieces
             results += self.block_m * own * slots // pieces
         results *= CONSUMERS if self.schedule == PINGPONG else 1
-        sums = self.block_m * (self.block_n + SUM_PADDING) if problem.slices > 1 else 0
-        size = operands * problem.element_bytes + results * problem.result_bytes
-        return size + sums * REGISTER_BYTES
+        return operands * problem.element_bytes + results * problem.result_bytes
 
     def refusal(self, problem: Problem, arch: Arch) -> str | None:
         """Return why an architecture cannot run it, None if it can."""
@@ -154,10 +148,6 @@ class Blocking(Config):
             ceil_div(problem.m, self.block_m * self.cluster_rows),
             ceil_div(problem.n, self.block_n * self.cluster_columns),
         )
-
-    def blocks(self, problem: Problem) -> int:
-        """Return the number of blocks: one per tile, or per slice of a tile."""
-        return self.tiles(problem) * problem.slices
 
     def tiles(self, problem: Problem) -> int:
         """Return the number of tiles, including padding to whole clusters."""

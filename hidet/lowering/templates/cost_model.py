@@ -86,10 +86,6 @@ CLUSTER, CLUSTER_TILE = 0.9, 0.25
 """Microseconds to synchronize a cluster, once and per tile. Multicast saves L2 traffic: 3 to
 13% of the time of matmuls from 4096 on that run back to back (H100)."""
 
-EXCHANGED = 60e3
-"""The bytes of sums per microsecond and multiprocessor that blocks of a cluster exchange; not
-measured: a guess, about a quarter of the 128 bytes a cycle of shared memory."""
-
 OPERATIONS, RESIDUALS = 217e3, 22e3
 """The operations of an epilogue per microsecond and multiprocessor, one a cycle in each of 128
 lanes, and the bytes of residuals that it loads in the layout of accumulators (H200)."""
@@ -119,14 +115,14 @@ def estimate(
     stored after it, or, if staged, overlap with the next tile. `of_tile` is what `throughput`
     returns for any tiling with the same tile.
     """
-    blocks = choice.blocks(problem)
+    blocks = choice.tiles(problem)
     if arch.is_cpu:  # not a time: the FMAs of a block, and the loads that they wait for
         work = choice.block_m * choice.block_n + 16 * (choice.block_m + choice.block_n)
         return ceil_div(blocks, 2 * arch.processors) * work
     group = choice.group
     pace = PACES[group]
-    steps = ceil_div(problem.depth, choice.block_k)
-    share = ceil_div(blocks, arch.processors)  # tiles, or slices of tiles, per multiprocessor
+    steps = ceil_div(problem.k, choice.block_k)
+    share = ceil_div(blocks, arch.processors)  # tiles per multiprocessor
     stays = choice.grid < blocks
     resident = 1 if stays else min(_resident(choice, problem, arch), share)
     products, traffic, memory, cache = of_tile or throughput(choice, problem, arch)
@@ -144,14 +140,12 @@ def estimate(
     if choice.schedule == PINGPONG:
         cache = 0
     start = LAUNCH + START * (1 if stays else rounds)
-    start += (CLUSTER + CLUSTER_TILE * share) * (choice.cluster > 1 or problem.slices > 1)
+    start += (CLUSTER + CLUSTER_TILE * share) * (choice.cluster > 1)
     beside = pace.beside * (sum(times) - max(times) - multicast) + pace.waiting * waiting
     # Stores of resident blocks overlap for FMA, not for tensor cores.
     staged = choice.epilogue != DIRECT
     stored = 1 if staged else share / (resident if group == THREAD else 1)
     stores = stored * _stored_bytes(choice, problem) / (STAGED_STORES if staged else pace.stores)
-    if problem.slices > 1:
-        stores += share * choice.block_m * choice.block_n * REGISTER_BYTES / EXCHANGED
     turns = (share - 1) * TURN if stays and staged else 0
     is_large = problem.batch * problem.m * problem.n >= LARGE * arch.processors
     epilogue = _epilogue(choice, problem, share) if is_large else 0  # else latency dominates
@@ -167,8 +161,8 @@ def least_time(tile: Blocking, problem: Problem, arch: Arch, of_tile: Throughput
         return estimate(tile, problem, arch)
     pace = PACES[tile.group]
     products, traffic, memory, cache = of_tile
-    steps = ceil_div(problem.depth, tile.block_k)
-    share = ceil_div(tile.blocks(problem), arch.processors)
+    steps = ceil_div(problem.k, tile.block_k)
+    share = ceil_div(tile.tiles(problem), arch.processors)
     # The most stages that the blocks of a multiprocessor have together; `tile` has the fewest.
     fitting = arch.shared_bytes_per_processor // (tile.shared_bytes(problem) // tile.stages)
     stages = min(fitting, share * max(tile.stages, steps + 1))
@@ -190,9 +184,9 @@ def throughput(choice: Blocking, problem: Problem, arch: Arch) -> Throughput:
     """
     group = choice.group
     pace = PACES[group]
-    steps = ceil_div(problem.depth, choice.block_k)
-    blocks = choice.blocks(problem)
-    share = ceil_div(blocks, arch.processors)
+    steps = ceil_div(problem.k, choice.block_k)
+    tiles = choice.tiles(problem)
+    share = ceil_div(tiles, arch.processors)
     work = share * steps * choice.block_k * problem.element_bytes / 2
     rate = pace.products * _efficiency(choice, len(problem.columns))
     products = work * choice.block_m * choice.block_n / rate
@@ -203,7 +197,7 @@ def throughput(choice: Blocking, problem: Problem, arch: Arch) -> Throughput:
     is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
     if group == WARP_GROUP and problem.residuals and is_partial:
         results *= PARTIAL
-    cache = loaded * blocks / share / arch.processors / CACHE if group == WARP_GROUP else 0
+    cache = loaded * tiles / share / arch.processors / CACHE if group == WARP_GROUP else 0
     return products, traffic, problem.memory_time(results, arch), cache
 
 
@@ -216,9 +210,9 @@ def _widening(choice: Blocking, problem: Problem) -> float:
 
 
 def _stored_bytes(choice: Blocking, problem: Problem) -> float:
-    """Return the bytes of results that a block stores of a tile."""
+    """Return the bytes of results that are stored of a tile."""
     kept = sum(problem.stored) / problem.n if problem.stored else 1
-    return choice.block_m * choice.block_n * problem.result_bytes * kept / problem.slices
+    return choice.block_m * choice.block_n * problem.result_bytes * kept
 
 
 def _epilogue(choice: Blocking, problem: Problem, share: int) -> float:

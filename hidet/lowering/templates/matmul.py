@@ -11,7 +11,7 @@ from hidet.dialects.graph import MatmulOp
 from hidet.frontends.script.scalars import Index, Scalar, index_of
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor, task
-from hidet.lang.cuda import blockIdx, cluster_sync, clusterIdx, threadIdx
+from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template
 from hidet.lowering.templates.blocking import Blocking
 from hidet.lowering.templates.epilogue import (
@@ -25,7 +25,6 @@ from hidet.lowering.templates.epilogue import (
 from hidet.lowering.templates.legality import Rejected
 from hidet.lowering.templates.parts import fill, known, place, scalar, tensor, unmapped_tile
 from hidet.lowering.templates.problem import Problem
-from hidet.lowering.templates.slices import add_slices, first_row_of_block, in_slice, rows_of_block
 from hidet.lowering.templates.tilings import candidates, fastest, refused
 
 
@@ -58,9 +57,8 @@ class MatmulTemplate(Template[Blocking]):
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return one block per output tile of the batch, or fewer persistent blocks."""
-        problem = problem_of(fusion)
-        tiles, block = min(config.tiles(problem), config.grid), (config.threads,)
-        return Launch((tiles * problem.slices,), block, config.residents, problem.slices)
+        tiles = config.tiles(problem_of(fusion))
+        return Launch((min(tiles, config.grid),), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Build the kernel body."""
@@ -211,25 +209,17 @@ def multiply_tile(
     # Ahead of the loop, as loads of the epilogue may be.
     stored = [scalar(index_of(each)) for each in matrix_of(products.first, batch, products.first)]
     products.clear(accumulators, thread)
-    for k0 in range(0, problem.depth, choice.block_k):
-        k = in_slice(k0, problem)
-        task.copy(task.window(products.lhs, *matrix, row, k), sa, on=thread)
-        products.fetch(sb, others, k, columns, thread)
+    for k0 in range(0, problem.k, choice.block_k):
+        task.copy(task.window(products.lhs, *matrix, row, k0), sa, on=thread)
+        products.fetch(sb, others, k0, columns, thread)
         products.multiply(sa, sb, accumulators, thread)
-    if problem.slices == 1:
-        products.store(accumulators, stored, row, columns, thread)
-    else:
-        total = rows_of_block(accumulators[0], problem, choice)
-        add_slices(accumulators[0], total, problem)
-        first = row + first_row_of_block(total)
-        products.store([total], stored, first, columns, thread)
-        cluster_sync()  # the others may still read the sums of this block
+    products.store(accumulators, stored, row, columns, thread)
 
 
 def place_of_block(choice: Blocking) -> tuple[Index, Index, Index]:
     """Return the index of the block's cluster, and its row and column in it."""
     if choice.cluster == 1:
-        return clusterIdx.x, 0, 0  # a block, or those of its slices of K
+        return blockIdx.x, 0, 0
     rank, columns = blockIdx.x % choice.cluster, choice.cluster_columns
     row = rank // columns if choice.cluster_rows > 1 else 0
     return blockIdx.x // choice.cluster, row, rank % columns if columns > 1 else 0

@@ -48,7 +48,6 @@ class Problem:
         residuals: the operands of the epilogue of the size of the result.
         operations: the arithmetic operations of the epilogue for an element of the result.
         is_row_major: whether an operand B is not contiguous along K.
-        slices: the blocks of a cluster that compute a tile, each for a slice of K.
     """
 
     batch: int
@@ -67,12 +66,6 @@ class Problem:
     residuals: int = 0
     operations: int = 0
     is_row_major: bool = False
-    slices: int = 1
-
-    @property
-    def depth(self) -> int:
-        """The extent of K in a block."""
-        return self.k // self.slices
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -123,7 +116,6 @@ class Problem:
             residuals=residuals,
             operations=operations,
             is_row_major=any(b is None or b.strides[-2] != 1 for _, b, _ in right),
-            slices=anchor.slices.value.data,
         )
 
 

@@ -131,27 +131,9 @@ def refused(problem: Problem, arch: Arch) -> list[Rejected]:
 
 def _tiles(problem: Problem, arch: Arch) -> Iterator[Sequence[Blocking]]:
     """Yield the tiles for tensor cores, then those for FMA, with the fewest stages each."""
-    if problem.slices > 1:
-        tiles = [*_mma(problem, arch), *_wgmma(problem, arch)]
-        yield [tile for tile in tiles if _is_sliced(tile, problem)] if arch.has(CLUSTERS) else []
-        return
     # The CPU supports tensor cores, but they are as slow as FMA.
     yield [] if arch.is_cpu else [*_mma(problem, arch), *_wgmma(problem, arch)]
     yield list(_fma(problem, arch))
-
-
-def _is_sliced(tile: Blocking, problem: Problem) -> bool:
-    """Return whether blocks of a cluster can compute slices of K, and each store some rows."""
-    rows = tile.block_m // problem.slices
-    return (
-        problem.depth % tile.block_k == 0
-        and tile.block_m % problem.slices == 0
-        and rows * tile.block_n % tile.threads == 0
-    )
-
-
-CLUSTERS = 90
-"""The first compute capability with clusters."""
 
 
 def _fitting(tile: Blocking, problem: Problem, arch: Arch) -> list[Blocking]:
@@ -171,7 +153,7 @@ def _stages(tile: Blocking, problem: Problem) -> Iterator[Blocking]:
         yield tile
         return
     most = MMA_STAGES if tile.group == WARP else STAGES[-1]
-    most = min(most, max(STAGES[0], ceil_div(problem.depth, tile.block_k) + 1))
+    most = min(most, max(STAGES[0], ceil_div(problem.k, tile.block_k) + 1))
     yield from (_with_stages(tile, stages) for stages in STAGES if stages <= most)
 
 
@@ -253,7 +235,7 @@ def _depths(size: int, problem: Problem) -> list[int]:
 
 def _variants(choice: Blocking, problem: Problem, arch: Arch) -> Iterator[Blocking]:
     """Yield a tiling; of one with wgmma all clusters, grids, epilogues and schedules."""
-    if choice.group != WARP_GROUP or problem.slices > 1:
+    if choice.group != WARP_GROUP:
         yield choice
         return
     c = choice

@@ -5,7 +5,7 @@
 
 func.func @contraction(%x : tensor<5x2x3xf16>, %w : tensor<3x7xf16>, %l : tensor<7x3xf16>, %b : tensor<7xf16>, %q : tensor<2x4x8xf32>, %m : tensor<4x4xi1>) {
   %0 = graph.matmul %x, %w : (tensor<5x2x3xf16>, tensor<3x7xf16>) -> tensor<5x2x7xf16>
-  %1 = graph.matmul %x, %w {precision = "tf32", slices = 3 : i64} : (tensor<5x2x3xf16>, tensor<3x7xf16>) -> tensor<5x2x7xf32>
+  %1 = graph.matmul %x, %w {precision = "tf32"} : (tensor<5x2x3xf16>, tensor<3x7xf16>) -> tensor<5x2x7xf32>
   %2 = graph.linear %x, %l : (tensor<5x2x3xf16>, tensor<7x3xf16>) -> tensor<5x2x7xf16>
   %3 = graph.linear %x, %l, %b : (tensor<5x2x3xf16>, tensor<7x3xf16>, tensor<7xf16>) -> tensor<5x2x7xf16>
   %4 = graph.scaled_dot_product_attention %q, %q, %q {causal = true} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
@@ -15,7 +15,7 @@ func.func @contraction(%x : tensor<5x2x3xf16>, %w : tensor<3x7xf16>, %l : tensor
 
 // CHECK-LABEL: func.func @contraction
 // CHECK-NEXT:    %0 = graph.matmul %x, %w : (tensor<5x2x3xf16>, tensor<3x7xf16>) -> tensor<5x2x7xf16>
-// CHECK-NEXT:    %1 = graph.matmul %x, %w {precision = "tf32", slices = 3 : i64} : (tensor<5x2x3xf16>, tensor<3x7xf16>) -> tensor<5x2x7xf32>
+// CHECK-NEXT:    %1 = graph.matmul %x, %w {precision = "tf32"} : (tensor<5x2x3xf16>, tensor<3x7xf16>) -> tensor<5x2x7xf32>
 // CHECK-NEXT:    %2 = graph.linear %x, %l : (tensor<5x2x3xf16>, tensor<7x3xf16>) -> tensor<5x2x7xf16>
 // CHECK-NEXT:    %3 = graph.linear %x, %l, %b : (tensor<5x2x3xf16>, tensor<7x3xf16>, tensor<7xf16>) -> tensor<5x2x7xf16>
 // CHECK-NEXT:    %4 = graph.scaled_dot_product_attention %q, %q, %q {causal = true} : (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>

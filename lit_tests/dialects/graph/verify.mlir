@@ -322,14 +322,6 @@ func.func @precision(%x : tensor<2x2xf32>) {
 
 // -----
 
-// CHECK: graph.matmul: K of 3 cannot be split into 2 slices
-func.func @f(%x : tensor<2x3xf32>, %w : tensor<3x2xf32>) {
-  %0 = graph.matmul %x, %w {slices = 2 : i64} : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>
-  func.return
-}
-
-// -----
-
 // CHECK: graph.linear: needs x [..., I] and weight [O, I], got tensor<2x3xf32> and tensor<3x5xf32>
 func.func @linear(%x : tensor<2x3xf32>, %w : tensor<3x5xf32>) {
   %0 = graph.linear %x, %w : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>

@@ -1,7 +1,6 @@
 // RUN: hidet-opt %s -p 'split-products{arch="sm_90a"}' --split-input-file | filecheck %s
 // RUN: hidet-opt %s -p 'split-products{arch="cpu"}' --split-input-file | filecheck %s --check-prefix CPU
 // RUN: hidet-opt %s -p 'split-products{parallel_k="disabled"}' --split-input-file | filecheck %s --check-prefix CPU
-// RUN: hidet-opt %s -p 'split-products{arch="sm_90a" parallel_k="cluster"}' --split-input-file | filecheck %s --check-prefix CLUSTER
 // RUN: hidet-opt %s -p 'split-products{arch="cpu" parallel_k="3"}' --split-input-file | filecheck %s --check-prefix THREE
 
 // 64 tiles at most, and a sum over 16384: some batches of products over views of the operands, and a
@@ -114,26 +113,4 @@ func.func @three(%x : tensor<16x96xf32>, %w : tensor<96x64xf32>, %u : tensor<16x
   %y = graph.matmul %x, %w : (tensor<16x96xf32>, tensor<96x64xf32>) -> tensor<16x64xf32>
   %z = graph.matmul %u, %v : (tensor<16x64xf32>, tensor<64x64xf32>) -> tensor<16x64xf32>
   func.return %y, %z : tensor<16x64xf32>, tensor<16x64xf32>
-}
-
-// -----
-
-// Slices in the blocks of a cluster: the matmul stays as it is, with their number. What has tiles for
-// the whole machine, or an odd K, has none. A matmul that has slices keeps them.
-
-// CHECK-LABEL: func.func @cluster
-// CHECK:         %s = graph.matmul %x, %w {slices = 2 : i64}
-
-// CLUSTER-LABEL: func.func @cluster
-// CLUSTER-NEXT:    %y = graph.matmul %x, %w {slices = 8 : i64} : (tensor<49x4608xf16>, tensor<4608x512xf16>) -> tensor<49x512xf32>
-// CLUSTER-NEXT:    %z = graph.matmul %u, %v : (tensor<49x4600xf16>
-// CLUSTER-NEXT:    %o = graph.matmul %p, %w : (tensor<8192x4608xf16>
-// CLUSTER-NEXT:    %s = graph.matmul %x, %w {slices = 2 : i64}
-func.func @cluster(%x : tensor<49x4608xf16>, %w : tensor<4608x512xf16>, %u : tensor<49x4600xf16>, %v : tensor<4600x512xf16>, %p : tensor<8192x4608xf16>)
-    -> (tensor<49x512xf32>, tensor<49x512xf32>, tensor<8192x512xf32>, tensor<49x512xf32>) {
-  %y = graph.matmul %x, %w : (tensor<49x4608xf16>, tensor<4608x512xf16>) -> tensor<49x512xf32>
-  %z = graph.matmul %u, %v : (tensor<49x4600xf16>, tensor<4600x512xf16>) -> tensor<49x512xf32>
-  %o = graph.matmul %p, %w : (tensor<8192x4608xf16>, tensor<4608x512xf16>) -> tensor<8192x512xf32>
-  %s = graph.matmul %x, %w {slices = 2 : i64} : (tensor<49x4608xf16>, tensor<4608x512xf16>) -> tensor<49x512xf32>
-  func.return %y, %z, %o, %s : tensor<49x512xf32>, tensor<49x512xf32>, tensor<8192x512xf32>, tensor<49x512xf32>
 }
