@@ -12,7 +12,7 @@ from hidet.frontends.torch.decomposed import sorting
 from hidet.frontends.torch.sort_kernels import sort_rows
 
 
-@pytest.mark.parametrize(("length", "threads"), [(33, 32), (64, 32), (100, 64), (300, 128)])
+@pytest.mark.parametrize(("length", "threads"), [(2, 32), (33, 32), (64, 32), (300, 64), (600, 32)])
 def test_ascending(tmp_path, length, threads):
     """Any length, with several warps, of which some wait for each other and some do not."""
     rows = random.randint(2, 6)
@@ -39,7 +39,7 @@ def test_bitonic(tmp_path, length):
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_nvcc_takes_the_source(tmp_path, target):
-    source = sort_rows("int64", 4, 8192, 512, False).source()
+    source = sort_rows("int64", 4, 8192, 1024, False).source()
     Nvcc(target).compile(source, tmp_path / "sort.cubin")
 
 
@@ -51,6 +51,18 @@ def test_one_row_in_parts(tmp_path, monkeypatch):
         found = torch.compile(lambda x: x.topk(5), backend="hidet", dynamic=False)(x)
     for each, wanted in zip(found, x.topk(5), strict=True):
         assert torch.equal(each, wanted)
+
+
+@pytest.mark.parametrize("k", [3, 20])
+def test_first_elements_of_parts(tmp_path, monkeypatch, k):
+    """The parts' first elements are sorted, if they are few: in one block of padded rows."""
+    monkeypatch.setattr(sorting, "LEAST_PART", 16)
+    monkeypatch.setitem(sorting.THREADS, "cpu", (32, 1024))
+    x = torch.randint(-1000, 1000, (2, 150)) / 7
+    with option.context(cache_dir=tmp_path, strict=True):
+        found = torch.compile(lambda x: x.topk(k), backend="hidet", dynamic=False)(x)
+    for each, wanted in zip(found, x.sort(dim=-1, descending=True, stable=True), strict=True):
+        assert torch.equal(each, wanted[:, :k])
 
 
 @pytest.mark.gpu

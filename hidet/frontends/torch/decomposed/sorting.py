@@ -22,8 +22,11 @@ SHARED_BYTES = 1 << 16
 """The shared memory of a block that sorts a row, or a part of it, which all GPUs have."""
 LONGEST = {"cpu": 1 << 14, "cuda": 1 << 18}
 """The maximal length of rows that are sorted, by device: each merge of parts is further kernels."""
-THREADS = {"cpu": (1, 1), "cuda": (32, 512)}
+THREADS = {"cpu": (1, 1), "cuda": (32, 1024)}
 """The fewest and the most threads of a block that sorts, by device."""
+LEAST_PART, PARTS = 256, 16
+"""The first elements of a row are searched in parts that are so long, or so many times as long as
+what is searched: parts are sorted with less work, by more blocks."""
 COMPARED, LARGEST = 1024, {"cpu": 1 << 26, "cuda": 1 << 31}
 """The maximal length of rows of which all pairs are compared, and the maximal number of comparisons
 for longer ones, by device."""
@@ -63,27 +66,42 @@ def keys_of(x: Tensor, *, descending: bool, nan_is_last: bool) -> Tensor:
     )
 
 
-def _order(keys: Tensor) -> Tensor:
-    """Return the positions of the elements of rows in a stable sort."""
+def _order(keys: Tensor, count: int) -> Tensor:
+    """Return the positions of the first elements of rows in a stable sort."""
     size, is_short = keys.shape[-1], keys.shape[-1] <= SHORT
     if keys.dtype is torch.int64 and is_short:
         keys = _smaller(keys)
     if keys.dtype is torch.int64:  # by the lower half, then by the upper one
         half = 1 << 31
-        first = _order((keys % (2 * half) - half).int())
-        return first.gather(-1, _order((keys.gather(-1, first) >> 32).int()))
+        first = _order((keys % (2 * half) - half).int(), size)
+        return first.gather(-1, _order((keys.gather(-1, first) >> 32).int(), count))
     places, bits = torch.arange(size, device=keys.device), (size - 1).bit_length()
     kind = torch.int32 if 8 * keys.itemsize + bits <= 32 else torch.int64
     words = keys.to(kind) << bits | places.to(kind)
     if is_short:
         has_rank = _smaller(words)[..., None, :] == places[:, None]
-        return torch.where(has_rank, places, 0).sum(-1)
-    return (_sorted_words(words) & ((1 << bits) - 1)).long()
+        return torch.where(has_rank, places, 0).sum(-1)[..., :count]
+    return (_first_words(words, count) & ((1 << bits) - 1)).long()
 
 
 def _smaller(keys: Tensor) -> Tensor:
     """Return how many elements of its row are smaller than each one."""
     return (keys[..., None, :] < keys[..., :, None]).sum(-1, dtype=torch.int32)
+
+
+def _first_words(words: Tensor, count: int) -> Tensor:
+    """Return the smallest integers of rows in ascending order: those of all parts have them."""
+    size, part = words.shape[-1], max(LEAST_PART, PARTS << (count - 1).bit_length())
+    if size <= part or part > SHARED_BYTES // words.itemsize:
+        return _sorted_words(words)[..., :count]
+    parts = _padded(words, -(-size // part) * part).reshape(*words.shape[:-1], -1, part)
+    return _first_words(_by_kernel(parts, bitonic=False)[..., :count].flatten(-2), count)
+
+
+def _padded(words: Tensor, size: int) -> Tensor:
+    """Return rows with the largest integer behind them."""
+    rest = size - words.shape[-1]
+    return torch.constant_pad_nd(words, [0, rest], torch.iinfo(words.dtype).max)
 
 
 def _sorted_words(words: Tensor) -> Tensor:
@@ -95,8 +113,7 @@ def _sorted_words(words: Tensor) -> Tensor:
     if size <= part:
         return _by_kernel(words, bitonic=False)
     whole = 1 << (size - 1).bit_length()
-    padded = torch.constant_pad_nd(words, [0, whole - size], torch.iinfo(words.dtype).max)
-    found = _by_kernel(padded.reshape(-1, part), bitonic=False)
+    found = _by_kernel(_padded(words, whole).reshape(-1, part), bitonic=False)
     while part < whole:
         found, apart = _exchanged(found, part, mirrored=True), part // 2
         while apart * words.itemsize >= SHARED_BYTES:
@@ -117,14 +134,14 @@ def _exchanged(words: Tensor, apart: int, *, mirrored: bool) -> Tensor:
 
 def _by_kernel(rows: Tensor, *, bitonic: bool) -> Tensor:
     """Return rows in ascending order, each sorted by a block; they are bitonic, or in any order."""
-    from hidet.frontends.torch.sort_kernels import sort_rows  # which imports the script language
+    from hidet.frontends.torch.sort_kernels import STEPS, sort_rows  # imports the script language
 
     flat = rows.reshape(-1, rows.shape[-1]).contiguous()
     if flat.numel() == 0:
         return rows
     element, (count, length) = str(rows.dtype).removeprefix("torch."), flat.shape
     least, most = THREADS[rows.device.type]
-    threads = min(most, max(least, 1 << (length - 1).bit_length() - 1))
+    threads = min(most, max(least, (1 << (length - 1).bit_length()) >> STEPS))
     kernel = sort_rows(element, count, length, threads, bitonic)
     (found,) = kernel.functional([flat], [torch.empty_like(flat)])
     return found.reshape(rows.shape)
@@ -137,7 +154,7 @@ def _sorted(
     rows = rows_of(x, dim)
     require(not x.is_complex() and rows.shape[-1] <= LONGEST.get(x.device.type, 0))
     keys = keys_of(rows, descending=descending, nan_is_last=not descending)
-    order = _order(keys)[..., :count]
+    order = _order(keys, rows.shape[-1] if count is None else count)
     return rows.gather(-1, order).to(x.dtype), order
 
 
