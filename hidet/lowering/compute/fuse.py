@@ -20,7 +20,14 @@ from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in, ops_of_class
-from hidet.lowering.compute.fusion_groups import Group, Kind, consumes, is_repeated, may_join
+from hidet.lowering.compute.fusion_groups import (
+    Group,
+    Kind,
+    consumes,
+    is_repeated,
+    may_join,
+    reduces_same_rows,
+)
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 from hidet.rewriting.locations import locate
@@ -96,28 +103,18 @@ class Fuser:
                 Rewriter.erase_op(op)
 
     def _place(self, op: Operation) -> None:
-        """Add an op to the latest group that it reads, or to a new one."""
-        producers = {
-            group
-            for value in self.reads.sources(op)
-            if isinstance(value.owner, Operation)
-            and (group := self.group_of.get(value.owner)) is not None
-        }
+        """Add an op to the latest group that it reads and may join, or to a new one."""
+        producers = self._producers(op)
         latest = max(producers, key=lambda group: group.number, default=None)
-        if (
-            latest is not None
-            and isinstance(op, GridOp)
-            and may_join(op, latest)
-            and not (
-                latest.kind is Kind.ANCHOR
-                and is_better_recomputed(op, latest, self.reads, self.group_of)
-            )
-        ):
-            group = latest
+        if isinstance(op, GridOp) and (joined := self._joined(op, producers)) is not None:
+            group = joined
             self._join(op, group)
         elif isinstance(op, MatmulOp) and (shared := self._shared(op, latest)) is not None:
             group = shared
             op.operands[0] = group.anchors[0].operands[0]
+            self._join(op, group)
+        elif isinstance(op, GridOp) and (beside := self._beside(op, latest)) is not None:
+            group = beside
             self._join(op, group)
         else:
             group = self._new_group(op)
@@ -129,6 +126,46 @@ class Fuser:
                     self.group_of[member] = group
                 group.ops = {**producer.ops, **group.ops}
                 producer.ops = {}
+
+    def _producers(self, op: Operation) -> set[Group]:
+        """Return the groups that an op reads."""
+        return {
+            group
+            for value in self.reads.sources(op)
+            if isinstance(value.owner, Operation)
+            and (group := self.group_of.get(value.owner)) is not None
+        }
+
+    def _joined(self, op: GridOp, producers: Collection[Group]) -> Group | None:
+        """Return the producer that a grid joins, after which all others are computed or moved."""
+        for group in sorted(producers, key=lambda group: -group.number):
+            if not may_join(op, group) or (
+                group.kind is Kind.ANCHOR
+                and is_better_recomputed(op, group, self.reads, self.group_of)
+            ):
+                continue
+            later = [each for each in producers if each.number > group.number]
+            if not later or self._move_ahead(later, group):
+                return group
+        return None
+
+    def _move_ahead(self, groups: Iterable[Group], other: Group) -> bool:
+        """Move groups, and what they need, ahead of another one, unless they need that.
+
+        An example is the embedding of a time step, which is added to what a convolution computes.
+        """
+        needed = list(groups)
+        for group in needed:  # which grows
+            for producer in chain.from_iterable(map(self._producers, group.ops)):
+                if producer is other:
+                    return False
+                if producer.number > other.number and producer not in needed:
+                    needed.append(producer)
+        rest = [each for each in self.groups[other.number :] if each not in needed]
+        self.groups[other.number :] = [*sorted(needed, key=lambda group: group.number), *rest]
+        for number, group in enumerate(self.groups):
+            group.number = number
+        return True
 
     def _shared(self, op: MatmulOp, latest: Group | None) -> Group | None:
         """Return a group of matmuls with the same A operand that a matmul should join.
@@ -148,6 +185,23 @@ class Fuser:
             own = [each for each in siblings if each is op or self.group_of.get(each) is group]
             if any(worth_sharing(products, self.arch) for products in (siblings, own)):
                 return group
+        return None
+
+    def _beside(self, op: GridOp, latest: Group | None) -> Group | None:
+        """Return a group that reduces the same rows of what a grid reads, or of what comes with it.
+
+        The group was created after all producers of the grid.
+        """
+        if rows_of_grid(op) is None:
+            return None
+        together = [result for member in latest.ops for result in member.results] if latest else []
+        for value in dict.fromkeys([*self.reads.sources(op), *together]):
+            for reader in self.reads.readers(value):
+                group = self.group_of.get(reader)
+                if group is None or (latest is not None and latest.number >= group.number):
+                    continue
+                if isinstance(reader, GridOp) and reduces_same_rows(op, reader):
+                    return group
         return None
 
     def _join(self, op: GridOp | MatmulOp, group: Group) -> None:
@@ -342,10 +396,11 @@ class FusePass(ModulePass):
     inlined. An op joins the latest group that it reads
 
     1. as the epilogue of an anchor, if it reads one anchor element per element of its own through
-    an
-       invertible index map (`invert`); unless it is cheaper to recompute it in its only consumer;
-    2. in a row group: reductions over the same rows, and grids per row or per element of a row; 3.
-    in an elementwise group, in the same element order.
+       an invertible index map (`invert`); unless it is cheaper to recompute it in its only consumer;
+    2. in a row group: reductions over the same rows, and grids per row or per element of a row;
+    3. in an elementwise group, in the same element order.
+
+    Reductions of the same rows of one tensor, or of results of one group, share a group too.
 
     An elementwise group with a single consumer moves into the consumer's group if recomputing it
     costs less than storing it. No op is fused if the code of the fusion would grow by more than

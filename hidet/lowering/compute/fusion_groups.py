@@ -5,7 +5,7 @@ group if all its other producers are in earlier groups. The group graph is there
 construction.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from math import prod
@@ -143,6 +143,24 @@ def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
     )
 
 
+def reduces_same_rows(grid: GridOp, other: GridOp) -> bool:
+    """Return whether two grids reduce as many rows, of tensors with the same strides."""
+    rows = rows_of_grid(grid)
+    is_same = rows is not None and rows == rows_of_grid(other)
+    return is_same and not set(_strides(grid)).isdisjoint(_strides(other))
+
+
+def _strides(grid: GridOp) -> Iterator[tuple[int, ...]]:
+    """Yield the strides of loads in row reductions, by the dimensions of the grid and the row."""
+    forms = IndexForms()
+    for reduce in row_reduces(grid):
+        indices = [*grid.indices, *reduce.indices]
+        for load in ops_of_class(reduce, LoadOp):
+            form = linear_index_of_load(forms, load)
+            if set(form.terms) <= set(indices):
+                yield tuple(form.coefficient_of(index) for index in indices)
+
+
 def _reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -> bool:
     """Return whether a load reads the value of its own row, or its own element of the row."""
     block = grid.body.block
@@ -259,10 +277,19 @@ def is_repeated(check: CheckedIndexOp) -> bool:
 
 
 def _evaluations(grid: GridOp, group: Group) -> int:
-    """Return how many elements of a group's members a grid evaluates, with repetitions."""
+    """Return how many elements of a group's members a grid evaluates, with repetitions.
+
+    Of arms that partition the elements, as those of a concatenation, all are counted, else the one
+    with the most evaluations.
+    """
     forms = IndexForms()
 
-    def count(block: Block) -> int:
+    def reached(block: Block) -> int:
+        """Return the number of elements of the grid that may reach a block."""
+        ranges = (forms.range(index, block) for index in grid.indices)
+        return prod(each.hi - each.lo + 1 for each in ranges if each is not None)
+
+    def count(block: Block, times: int) -> int:
         places: set[tuple[object, ...]] = set()
         inside = 0
         for op in block.ops:
@@ -270,14 +297,19 @@ def _evaluations(grid: GridOp, group: Group) -> int:
                 case LoadOp() if group.holds(op.source):
                     places.add((op.source, *map(forms.form, op.indices)))
                 case ReduceOp():
-                    inside += prod(op.shape) * count(op.body.block)
-                case scf.IfOp():  # one arm is executed
-                    inside += max(count(arm) for region in op.regions for arm in region.blocks)
+                    inside += count(op.body.block, times * prod(op.shape))
+                case scf.IfOp():
+                    arms = [arm for region in op.regions for arm in region.blocks]
+                    shares = [times * reached(arm) // max(reached(block), 1) for arm in arms]
+                    if sum(shares) <= times:
+                        inside += sum(map(count, arms, shares))
+                    else:
+                        inside += max(count(arm, times) for arm in arms)
                 case _:
                     pass
-        return inside + len(places)
+        return inside + times * len(places)
 
-    return prod(grid.shape) * count(grid.body.block)
+    return count(grid.body.block, prod(grid.shape))
 
 
 MAX_GROWTH = 4

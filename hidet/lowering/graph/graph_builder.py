@@ -43,6 +43,12 @@ class GraphBuilder(LocatedBuilder):
         """Return a tensor with its dimensions in another order."""
         return self.emit(graph.PermuteOp(x, dims))
 
+    def narrow(self, x: SSAValue, axis: int, start: int, stop: int) -> SSAValue:
+        """Return a slice along one axis."""
+        starts, stops = [0] * len(shape_of(x)), list(shape_of(x))
+        starts[axis], stops[axis] = start, stop
+        return self.emit(graph.SliceOp(x, starts=starts, stops=stops, steps=[1] * len(stops)))
+
     def transposed(self, x: SSAValue) -> SSAValue:
         """Return the matrices of a tensor transposed."""
         rank = len(shape_of(x))

@@ -91,9 +91,8 @@ def mean_and_variance(
 ) -> tuple[SSAValue, SSAValue]:
     """Return those of the union of equal parts, which are along some axes, in one kernel."""
     mean = b.emit(graph.MeanOp(means, axes, keepdims=True))
-    distance = b.emit(graph.SubOp(means, mean))
-    squares = b.emit(graph.AddOp(variances, b.emit(graph.MulOp(distance, distance))))
-    return mean, b.emit(graph.MeanOp(squares, axes, keepdims=True))
+    between = mean_of_squares(b, b.emit(graph.SubOp(means, mean)), axes)
+    return mean, b.emit(graph.AddOp(between, b.emit(graph.MeanOp(variances, axes, keepdims=True))))
 
 
 RUN_OF_PIXELS = 16
@@ -128,6 +127,25 @@ def is_of_anchor(x: SSAValue) -> bool:
     return False
 
 
+def moments_of_runs(b: GraphBuilder, runs: SSAValue) -> SSAValue:
+    """Return the means and variances [n, parts, 2, channels] of runs [n, parts, length, channels].
+
+    One kernel computes both, from distances to the first element. They are stored: there are too
+    few groups to compute them in.
+    """
+    first = b.narrow(runs, 2, 0, 1)
+
+    def mean_distance(power: int) -> SSAValue:
+        """Return the mean power of distances, which are computed anew: nothing else reads them."""
+        distance = b.emit(graph.SubOp(runs, first))
+        distance = distance if power == 1 else b.emit(graph.MulOp(distance, distance))
+        return b.emit(graph.MeanOp(distance, [2], keepdims=True))
+
+    mean, shift = b.emit(graph.AddOp(first, mean_distance(1))), mean_distance(1)
+    variance = b.emit(graph.SubOp(mean_distance(2), b.emit(graph.MulOp(shift, shift))))
+    return b.emit(graph.PackOp(b.emit(graph.ConcatOp([mean, variance], 2)), range(4)))
+
+
 def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
     """The norm of groups of channels, for images whose channels are last in memory.
 
@@ -139,16 +157,12 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
     run = largest_divisor(prod(extents), RUN_OF_PIXELS)
     x = b.widened(images)
     runs = b.reshape(x, [count, channels, prod(extents) // run, run])
-    runs = b.permute(runs, [0, 2, 3, 1])
-    # Both are stored: there are too few groups to compute them in.
-    means = b.emit(graph.PackOp(b.emit(graph.MeanOp(runs, [2], keepdims=True)), range(4)))
-    squares = mean_of_squares(b, b.emit(graph.SubOp(runs, means)), [2])
-    squares = b.emit(graph.PackOp(squares, range(4)))
+    parts = moments_of_runs(b, b.permute(runs, [0, 2, 3, 1]))
     grouped = [count, prod(extents) // run, groups, channels // groups]
-    means, squares = (
-        b.permute(b.reshape(each, grouped), [0, 2, 1, 3]) for each in (means, squares)
+    means, variances = (
+        b.permute(b.reshape(b.narrow(parts, 2, n, n + 1), grouped), [0, 2, 1, 3]) for n in range(2)
     )
-    mean, variance = mean_and_variance(b, means, squares, [2, 3])
+    mean, variance = mean_and_variance(b, means, variances, [2, 3])
     shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, element_type(variance))))
     of_channels = [
         b.reshape(

@@ -507,3 +507,70 @@ func.func @windows_ahead_of_rows(%x : tensor<22x22x64xf16>) -> tensor<16x16xf16>
   } : tensor<16x16xf16>
   func.return %y : tensor<16x16xf16>
 }
+
+// -----
+
+// Each element of the result evaluates one of the two, which cost too much to be evaluated again:
+// one kernel.
+
+// CHECK-LABEL: func.func @joined
+// CHECK-COUNT-1: compute.fusion
+// CHECK-NOT:     compute.fusion
+func.func @joined(%x : tensor<8x4xf32>, %z : tensor<8x4xf32>) -> tensor<8x2x4xf32> {
+  %a = compute.grid (%i, %j) {
+    %v = compute.load %x[%i, %j] : tensor<8x4xf32>
+    %e = math.exp %v : f32
+    compute.yield %e : f32
+  } : tensor<8x4xf32>
+  %b = compute.grid (%i, %j) {
+    %v = compute.load %z[%i, %j] : tensor<8x4xf32>
+    %e = math.tanh %v : f32
+    compute.yield %e : f32
+  } : tensor<8x4xf32>
+  %y = compute.grid (%i, %k, %j) {
+    %one = arith.constant 1 : index
+    %first = arith.cmpi slt, %k, %one : index
+    %r = scf.if %first -> (f32) {
+      %v = compute.load %a[%i, %j] : tensor<8x4xf32>
+      scf.yield %v : f32
+    } else {
+      %v = compute.load %b[%i, %j] : tensor<8x4xf32>
+      scf.yield %v : f32
+    }
+    compute.yield %r : f32
+  } : tensor<8x2x4xf32>
+  func.return %y : tensor<8x2x4xf32>
+}
+
+// -----
+
+// Rows of a tensor are reduced by one kernel, though no sum reads another; columns are not rows.
+
+// CHECK-LABEL: func.func @rows_of_one
+// CHECK-NEXT:    %sum, %largest = compute.fusion (%{{.*}} = %x : tensor<64x64xf32>)
+// CHECK:         %columns = compute.fusion (%{{.*}} = %x : tensor<64x64xf32>)
+// CHECK-NOT:     compute.fusion
+func.func @rows_of_one(%x : tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %sum = compute.grid (%i) {
+    %r = compute.reduce add [64] (%k) {
+      %v = compute.load %x[%i, %k] : tensor<64x64xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<64xf32>
+  %largest = compute.grid (%i) {
+    %r = compute.reduce max [64] (%k) {
+      %v = compute.load %x[%i, %k] : tensor<64x64xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<64xf32>
+  %columns = compute.grid (%i) {
+    %r = compute.reduce add [64] (%k) {
+      %v = compute.load %x[%k, %i] : tensor<64x64xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<64xf32>
+  func.return %sum, %largest, %columns : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}

@@ -313,3 +313,45 @@ func.func @strangers(%x : tensor<1x2048xf16>, %u : tensor<512x2048xf16>, %z : te
   %s = graph.matmul %z, %v : (tensor<512x2048xf16>, tensor<2048x512xf16>) -> tensor<512x512xf32>
   func.return %p, %q, %r, %s : tensor<1x512xf32>, tensor<1x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
 }
+
+// -----
+
+// What an epilogue reads is computed ahead of the anchor, though the program computes it after that;
+// not if it needs the anchor.
+
+// CHECK-LABEL: func.func @moved_ahead
+// CHECK-NEXT:    %bias = compute.fusion (%{{.*}} = %t : tensor<1x8xf32>, %{{.*}} = %v : tensor<8x6xf32>)
+// CHECK:         %y = compute.fusion (%{{.*}} = %x : tensor<4x8xf32>, %{{.*}} = %w : tensor<8x6xf32>, %{{.*}} = %bias : tensor<1x6xf32>)
+// CHECK-NEXT:      %p = graph.matmul
+// CHECK:         %again = compute.fusion
+// CHECK:         %z = compute.fusion (%{{.*}} = %y : tensor<4x6xf32>, %{{.*}} = %again : tensor<1x6xf32>)
+// CHECK-NEXT:      %z_1 = compute.grid
+// CHECK-NOT:     compute.fusion
+func.func @moved_ahead(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>, %t : tensor<1x8xf32>, %v : tensor<8x6xf32>, %u : tensor<6x6xf32>) -> tensor<4x6xf32> {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %bias = graph.matmul %t, %v : (tensor<1x8xf32>, tensor<8x6xf32>) -> tensor<1x6xf32>
+  %y = compute.grid (%i, %j) {
+    %a = compute.load %p[%i, %j] : tensor<4x6xf32>
+    %zero = arith.constant 0 : index
+    %b = compute.load %bias[%zero, %j] : tensor<1x6xf32>
+    %s = arith.addf %a, %b : f32
+    compute.yield %s : f32
+  } : tensor<4x6xf32>
+  %few = compute.grid (%i, %k) {
+    %r = compute.reduce add [4] (%m) {
+      %j = arith.addi %k, %i : index
+      %a = compute.load %y[%m, %j] : tensor<4x6xf32>
+      compute.yield %a : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<1x6xf32>
+  %again = graph.matmul %few, %u : (tensor<1x6xf32>, tensor<6x6xf32>) -> tensor<1x6xf32>
+  %z = compute.grid (%i, %j) {
+    %a = compute.load %y[%i, %j] : tensor<4x6xf32>
+    %zero = arith.constant 0 : index
+    %b = compute.load %again[%zero, %j] : tensor<1x6xf32>
+    %s = arith.mulf %a, %b : f32
+    compute.yield %s : f32
+  } : tensor<4x6xf32>
+  func.return %z : tensor<4x6xf32>
+}

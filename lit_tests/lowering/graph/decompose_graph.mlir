@@ -288,17 +288,23 @@ func.func @group_norm(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> (t
 
 // CHECK-LABEL: func.func @group_norm(
 // CHECK:         %[[RUNS:\d+]] = graph.permute %{{.*}} {dims = array<i64: 0, 2, 3, 1>} : (tensor<2x12x3x12xf32>) -> tensor<2x3x12x12xf32>
-// CHECK-NEXT:    %[[MEAN:\d+]] = graph.mean %[[RUNS]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x12x12xf32>) -> tensor<2x3x1x12xf32>
-// CHECK-NEXT:    %[[MEANS:\d+]] = graph.pack %[[MEAN]]
-// CHECK-NEXT:    %[[APART:\d+]] = graph.sub %[[RUNS]], %[[MEANS]]
-// CHECK-NEXT:    %[[P:\d+]] = graph.mul %[[APART]], %[[APART]]
-// CHECK-NEXT:    %[[M:\d+]] = graph.mean %[[P]] {axes = array<i64: 2>, keepdims = true}
-// CHECK-NEXT:    %[[SQUARES:\d+]] = graph.pack %[[M]]
+// CHECK-NEXT:    %[[FIRST:\d+]] = graph.slice %[[RUNS]] {{.*}} -> tensor<2x3x1x12xf32>
+// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[RUNS]], %[[FIRST]]
+// CHECK-NEXT:    %[[SHIFT:\d+]] = graph.mean %[[D]] {axes = array<i64: 2>, keepdims = true}
+// CHECK-NEXT:    %[[MEAN:\d+]] = graph.add %[[FIRST]], %[[SHIFT]]
+// CHECK:         %[[SQUARES:\d+]] = graph.mul
+// CHECK:         %[[SQUARE:\d+]] = graph.mul
+// CHECK-NEXT:    %[[VARIANCE:\d+]] = graph.sub
+// CHECK-NEXT:    %[[BOTH:\d+]] = graph.concat %[[MEAN]], %[[VARIANCE]] {axis = 2 : i64}
+// CHECK-NEXT:    %[[STORED:\d+]] = graph.pack %[[BOTH]] {dims = array<i64: 0, 1, 2, 3>}
+// CHECK-NEXT:    %[[M:\d+]] = graph.slice %[[STORED]] {starts = array<i64: 0, 0, 0, 0>
+// CHECK:         %[[V:\d+]] = graph.slice %[[STORED]] {starts = array<i64: 0, 0, 1, 0>
 // CHECK:         graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
 // CHECK-NEXT:    graph.sub
 // CHECK-NEXT:    graph.mul
-// CHECK-NEXT:    graph.add
 // CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK-NEXT:    graph.add
 // CHECK:         graph.rsqrt
 // CHECK:         graph.sub %y, %{{.*}} : (tensor<2x12x6x6xf32>, tensor<2x12x1x1xf32>) -> tensor<2x12x6x6xf32>
 // CHECK:         graph.mean %i {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x72xf32>) -> tensor<2x4x1xf32>

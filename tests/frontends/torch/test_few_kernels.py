@@ -28,6 +28,12 @@ def ordered(x):
     return x.sort(dim=-1, stable=True)
 
 
+def embed(image, time, kernel, weight):
+    """A convolution of an image, and what a linear layer makes of a time step."""
+    hidden = nn.functional.conv2d(image, kernel, padding=1)
+    return hidden + nn.functional.linear(time, weight)[:, :, None, None]
+
+
 @pytest.mark.parametrize(
     ("function", "shapes", "kernels"),
     [
@@ -38,7 +44,10 @@ def ordered(x):
         pytest.param(lambda x: x.log_softmax(1), [(2, 16, 32, 32)], 1, id="short log_softmax"),
         pytest.param(route, [(256, 64), (64, 8)], 5, id="router"),
         pytest.param(ordered, [(16, 1000)], 2, id="sort"),
-        pytest.param(ordered, [(4, 10000)], 5, id="sort in two parts"),
+        pytest.param(ordered, [(4, 10000)], 4, id="sort in two parts"),
+        pytest.param(lambda x: (x.sum(-1), x.amax(-1)), [(64, 100)], 1, id="two of rows"),
+        pytest.param(lambda x, y: torch.cat([x.exp(), y.tanh()]), [(9, 8), (7, 8)], 1, id="join"),
+        pytest.param(embed, [(2, 8, 9, 9), (2, 16), (8, 8, 3, 3), (8, 16)], 4, id="embedding"),
     ],
 )
 @torch.no_grad()
