@@ -396,7 +396,7 @@ class FusePass(ModulePass):
     inlined. An op joins the latest group that it reads
 
     1. as the epilogue of an anchor, if it reads one anchor element per element of its own through
-       an invertible index map (`invert`); unless it is cheaper to recompute it in its only consumer;
+       an invertible index map (`invert`), unless recomputing it in its only consumer is cheaper;
     2. in a row group: reductions over the same rows, and grids per row or per element of a row;
     3. in an elementwise group, in the same element order.
 
