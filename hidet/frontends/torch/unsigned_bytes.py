@@ -4,7 +4,6 @@ The IR has signless integers. So bytes are extended where they are read, and tru
 are returned; in between, results are masked to 0 to 255, as torch's bytes wrap around.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -14,9 +13,7 @@ from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.frontends.torch.operators.emitter import Emitter, Results, unsupported
-
-aten = torch.ops.aten
+from hidet.frontends.torch.operators.emitter import Emitter, Results, named, unsupported
 
 WRAPPING = {"add", "sub", "mul", "fill", "full", "full_like", "scalar_tensor"}
 """The operators for which a scalar may be reduced modulo 256."""
@@ -67,23 +64,17 @@ def refuse(node: fx.Node) -> None:
     if not any(map(_holds_bytes, node.all_input_nodes)):
         return
     name = getattr(node.target, "_opname", "")
-    if name in LOOKS_UP and any(map(_holds_bytes, _nodes(node.args[1]))):
+    indices: list[fx.Node] = []
+    if name in LOOKS_UP:
+        map_arg(node.args[1], indices.append)  # pyright: ignore[reportArgumentType]
+    if any(map(_holds_bytes, indices)):
         raise unsupported("an index of unsigned bytes, which is a mask")
     if name in WRAPPING:
         return
-    schema: Any = getattr(node.target, "_schema", None)
-    parameters = [] if schema is None else [each.name for each in schema.arguments]
-    given = dict(zip(parameters, node.args, strict=False)) | node.kwargs
+    given = named(node.target, node.args, node.kwargs)
     numbers = [value for name, value in given.items() if name in NUMBERS]
     if any(isinstance(number, int) and not 0 <= number < 256 for number in numbers):
         raise unsupported("a number that is not an unsigned byte")
-
-
-def _nodes(value: Any) -> Sequence[fx.Node]:
-    """Return the nodes in a list of them."""
-    found: list[fx.Node] = []
-    map_arg(value, found.append)  # pyright: ignore[reportArgumentType]
-    return found
 
 
 def _holds_bytes(node: fx.Node) -> bool:

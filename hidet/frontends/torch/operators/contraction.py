@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
 from hidet.frontends.torch.attention import WHOLE
-from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
+from hidet.frontends.torch.operators.emitter import Emitter, Table, named, unsupported
 
 aten = torch.ops.aten
 
@@ -120,13 +120,8 @@ def attention_first(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAVa
 
 
 def attention(g: Emitter, *arguments: Any, **keywords: Any) -> SSAValue:
-    """Attention in any of its forms.
-
-    The schema says which argument is which.
-    """
-    target: Any = g.node.target
-    names = [argument.name for argument in target._schema.arguments]
-    given = dict(zip(names, arguments, strict=False)) | keywords
+    """Attention in any of its forms; the schema says which argument is which."""
+    given = named(g.node.target, arguments, keywords)
     if given.get("dropout_p"):
         raise unsupported("attention with dropout")
     heads = shape_of(given["query"])[-3]

@@ -5,6 +5,7 @@ scalars become tensors of rank 0. Operations of the graph dialect translate the 
 their name; those that differ from torch in types or properties have a function here.
 """
 
+from collections.abc import Callable
 from functools import partial
 from math import inf
 from typing import Any
@@ -14,7 +15,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import Number, element_type, is_float
+from hidet.dialects.graph.base import GraphOp, Number, element_type, is_float
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, ComparisonOp, UnaryOp
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
@@ -29,14 +30,9 @@ from hidet.frontends.torch.operators.emitter import (
 aten = torch.ops.aten
 
 
-def function(op: type[UnaryOp | BinaryOp], g: Emitter, *operands: Operand) -> SSAValue:
+def function(op: Callable[..., GraphOp], g: Emitter, *operands: Operand) -> SSAValue:
     """A function of operands of the result's type; integers are converted to floating point."""
     return g.emit(op(*(g.operand(each, g.element) for each in operands)))
-
-
-def bitwise_not(g: Emitter, x: SSAValue) -> SSAValue:
-    """The bitwise complement."""
-    return g.emit(graph.BitwiseNotOp(x))
 
 
 def logical_not(g: Emitter, x: SSAValue) -> SSAValue:
@@ -182,7 +178,7 @@ UNARY: Table = {
     aten.isnan.default: is_nan,
     aten.sign.default: sign,
     aten.gelu.default: gelu,
-    aten.bitwise_not.default: bitwise_not,
+    aten.bitwise_not.default: partial(function, graph.BitwiseNotOp),
     aten.logical_not.default: logical_not,
     aten.clamp.default: clamp,
     aten._to_copy.default: cast,
@@ -194,9 +190,6 @@ UNARY: Table = {
     aten.lift_fresh_copy.default: identity,
 }
 """The translations of unary elementwise operators."""
-
-
-aten = torch.ops.aten
 
 SHIFTS: dict[type[BinaryOp], str] = {
     graph.BitwiseLeftShiftOp: "__lshift__",
@@ -221,9 +214,9 @@ BINARY: Table = {
     **{target: partial(division, op) for op in DIVISIONS for target in overloads_of(op.name, 2)},
     **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
     **{
-        getattr(getattr(aten, name), overload): partial(function, op)
+        target: partial(function, op)
         for op, name in SHIFTS.items()
-        for overload in ("Tensor", "Scalar")
+        for target in overloads_of(name, 2)
     },
     aten.div.Tensor: divide,
     aten.div.Scalar: divide,

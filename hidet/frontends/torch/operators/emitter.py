@@ -1,6 +1,6 @@
 """The builder of translations, and queries on FX nodes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
@@ -59,16 +59,21 @@ def first_tensor(node: fx.Node) -> torch.Tensor:
     return cast("torch.Tensor", value)
 
 
+def named(target: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by the names in the schema of its operator, if it has one."""
+    schema: Any = getattr(target, "_schema", None)
+    names = () if schema is None else (each.name for each in schema.arguments)
+    return {**dict(zip(names, arguments, strict=False)), **keywords}
+
+
 def draws_numbers(node: fx.Node) -> bool:
     """Return whether a call draws from torch's generators; attention does so only for dropout."""
     target: Any = node.target
     if torch.Tag.nondeterministic_seeded not in getattr(target, "tags", ()):
         return False
-    names = [argument.name for argument in target._schema.arguments]
-    if "dropout_p" not in names:
+    if all(argument.name != "dropout_p" for argument in target._schema.arguments):
         return True
-    place = names.index("dropout_p")
-    return bool(node.args[place] if place < len(node.args) else node.kwargs.get("dropout_p"))
+    return bool(named(target, node.args, node.kwargs).get("dropout_p"))
 
 
 _CHECKS = (
@@ -105,13 +110,14 @@ class Emitter:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self._node: fx.Node | None = None
+        self.node: fx.Node
+        """The current node."""
         self._location: LocationAttr = UnknownLoc()
         self._hint: str | None = None
 
     def start(self, node: fx.Node) -> None:
         """Set the current node."""
-        self._node = node
+        self.node = node
         self._location = location_of(node)
         self._hint = name_hint(node)
 
@@ -139,13 +145,6 @@ class Emitter:
             result.name_hint = hint
         self.block.add_op(op)
         return op.results_
-
-    @property
-    def node(self) -> fx.Node:
-        """The current node."""
-        if self._node is None:
-            raise RuntimeError("no node has been started")
-        return self._node
 
     @property
     def meta(self) -> torch.Tensor:

@@ -26,14 +26,7 @@ from hidet.frontends.torch.operators.emitter import Emitter, Operand, Table, uns
 aten = torch.ops.aten
 
 
-def embedding(
-    g: Emitter,
-    table: SSAValue,
-    ids: SSAValue,
-    padding_idx: int = -1,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> SSAValue:
+def embedding(g: Emitter, table: SSAValue, ids: SSAValue, *_: object) -> SSAValue:
     """An embedding; the other arguments only affect gradients."""
     ids = g.positions(g.reshape(ids, [prod(shape_of(ids))]), shape_of(table)[0])
     return g.reshape(_slices(g, table, 0, ids), g.shape)
@@ -54,9 +47,7 @@ def _slices(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
     return g.emit(graph.GatherOp(x, g.expand(g.reshape(ids, along), wanted), dim))
 
 
-def gather(
-    g: Emitter, x: SSAValue, dim: int, ids: SSAValue, *, sparse_grad: bool = False
-) -> SSAValue:
+def gather(g: Emitter, x: SSAValue, dim: int, ids: SSAValue, **_: object) -> SSAValue:
     """One element per index."""
     return g.emit(graph.GatherOp(x, _checked(g, x, dim, ids), dim))
 

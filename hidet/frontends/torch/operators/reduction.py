@@ -251,9 +251,6 @@ NORMALIZATION: Table = {
 """The translations of softmax and the norms."""
 
 
-aten = torch.ops.aten
-
-
 # ----------------------------------------------------------------------------- pools
 
 
@@ -338,6 +335,3 @@ POOLING: Table = {
     aten.avg_pool2d.default: avg_pool2d,
 }
 """The translations of pooling operators."""
-
-
-aten = torch.ops.aten
