@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 from onnx import defs, helper
 
-from hidet.frontends.onnx.values import Known, number_of
+from hidet.frontends.onnx.values import DTYPES, Known
 
 
 def function_of(
@@ -19,7 +19,7 @@ def function_of(
         schema: Any = defs.get_schema(node.op_type, opset, node.domain)
     except defs.SchemaError:
         return None
-    body = onnx.FunctionProto()
+    data = b""
     if schema.has_context_dependent_function:
         types = [_type_of(value).SerializeToString() for value in values]
         version = max(schema.context_dependent_function_opset_versions)
@@ -28,11 +28,9 @@ def function_of(
         )
     elif schema.has_function:
         data = schema.get_function_with_opset_version(max(schema.function_opset_versions))
-    else:
-        return None
     if not data:
         return None
-    body.ParseFromString(data)
+    body = onnx.FunctionProto.FromString(data)
     if not body.opset_import:
         body.opset_import.append(helper.make_opsetid(node.domain, opset))
     return body
@@ -43,7 +41,8 @@ def _type_of(value: Any) -> onnx.TypeProto:
     if value is None:
         return onnx.TypeProto()
     tensor = value.tensor if isinstance(value, Known) else value
-    return helper.make_tensor_type_proto(number_of(tensor.dtype), list(tensor.shape))
+    number = next(number for number, dtype in DTYPES.items() if dtype == tensor.dtype)
+    return helper.make_tensor_type_proto(number, list(tensor.shape))
 
 
 def with_attributes(body: onnx.FunctionProto, node: onnx.NodeProto) -> Iterator[onnx.NodeProto]:

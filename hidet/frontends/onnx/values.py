@@ -36,12 +36,7 @@ def dtype_of(number: int) -> torch.dtype:
     return DTYPES[number]
 
 
-def number_of(dtype: torch.dtype) -> int:
-    """Return ONNX's number of a type."""
-    return next(number for number, found in DTYPES.items() if found == dtype)
-
-
-def tensor_of(proto: TensorProto, folder: str = "") -> torch.Tensor:
+def tensor_of(proto: TensorProto) -> torch.Tensor:
     """Return a copy of an ONNX tensor.
 
     Raises:
@@ -49,10 +44,9 @@ def tensor_of(proto: TensorProto, folder: str = "") -> torch.Tensor:
     """
     dtype = dtype_of(proto.data_type)
     try:
-        array = numpy_helper.to_array(proto, folder)
+        array = np.array(numpy_helper.to_array(proto))  # a writable copy
     except (ValueError, TypeError, OSError, onnx.checker.ValidationError) as error:
         raise HidetError(f"the tensor '{proto.name}' cannot be read: {error}") from error
-    array = np.array(array)  # a writable copy
     if dtype == torch.bfloat16:
         return torch.from_numpy(array.view(np.int16)).view(dtype)
     return torch.from_numpy(array)

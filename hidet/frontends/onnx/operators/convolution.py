@@ -11,21 +11,13 @@ from torch.nn import functional as nn
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.onnx.table import Ints, T, row
 
-_CONV: dict[int, Callable[..., T]] = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}
-_TRANSPOSED: dict[int, Callable[..., T]] = {
-    1: nn.conv_transpose1d,
-    2: nn.conv_transpose2d,
-    3: nn.conv_transpose3d,
-}
-_MAX: dict[int, Callable[..., Any]] = {1: nn.max_pool1d, 2: nn.max_pool2d, 3: nn.max_pool3d}
-_MEAN: dict[int, Callable[..., T]] = {1: nn.avg_pool1d, 2: nn.avg_pool2d, 3: nn.avg_pool3d}
 
-
-def _of_rank(functions: dict[int, Callable[..., Any]], x: T) -> Callable[..., Any]:
-    """Return the function for a number of spatial dimensions."""
-    if x.dim() - 2 not in functions:
-        raise UnsupportedOperatorError(f"it slides over {x.dim() - 2} dimensions")
-    return functions[x.dim() - 2]
+def _of_rank(name: str, x: T) -> Callable[..., Any]:
+    """Return the function of torch of this name for the spatial dimensions of x, such as conv2d."""
+    rank = x.dim() - 2
+    if rank not in (1, 2, 3):
+        raise UnsupportedOperatorError(f"it slides over {rank} dimensions")
+    return getattr(nn, f"{name}{rank}d")
 
 
 class Windows:
@@ -119,7 +111,7 @@ def conv(
     before = over.before
     if any(pair[0] != pair[1] for pair in over.around):
         x, before = _padded(x, over.around), [0] * len(before)
-    return _of_rank(_CONV, x)(x, w, b, over.strides, before, over.dilations, group)
+    return _of_rank("conv", x)(x, w, b, over.strides, before, over.dilations, group)
 
 
 @row("ConvTranspose")
@@ -138,7 +130,7 @@ def conv_transpose(
     """Return a transposed convolution."""
     over = Windows(x, w.shape[2:], auto_pad=auto_pad, **windows)
     more = output_padding or [0] * len(over.space)
-    full = _of_rank(_TRANSPOSED, x)(x, w, None, over.strides, 0, 0, group, over.dilations)
+    full = _of_rank("conv_transpose", x)(x, w, None, over.strides, 0, 0, group, over.dilations)
     if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
         output_shape = [size * step for size, step in zip(over.space, over.strides, strict=True)]
     if output_shape is None:
@@ -155,7 +147,7 @@ def max_pool(
     x: T, *, kernel_shape: Ints, storage_order: int = 0, outputs: int, **windows: Any
 ) -> list[T]:
     """Return the largest elements of windows, and their linear indices."""
-    over, pool = Windows(x, kernel_shape, **windows), _of_rank(_MAX, x)
+    over, pool = Windows(x, kernel_shape, **windows), _of_rank("max_pool", x)
     if outputs == 1 and over.is_plain and x.is_floating_point():
         return [pool(x, kernel_shape, over.strides, over.before, over.dilations)]
     lowest = float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min
@@ -186,7 +178,7 @@ def _places(x: T, padded: T, places: T, around: list[tuple[int, int]], storage_o
 @row("AveragePool")
 def average_pool(x: T, *, kernel_shape: Ints, count_include_pad: int = 0, **windows: Any) -> T:
     """Return the means of windows, including or excluding padding."""
-    over, pool = Windows(x, kernel_shape, **windows), _of_rank(_MEAN, x)
+    over, pool = Windows(x, kernel_shape, **windows), _of_rank("avg_pool", x)
     has_holes = over.dilations != over.ones
     if over.is_plain and over.wide == over.around and not has_holes:
         include = bool(count_include_pad)
@@ -197,7 +189,7 @@ def average_pool(x: T, *, kernel_shape: Ints, count_include_pad: int = 0, **wind
             return pool(images, kernel_shape, over.strides)
         each = images.reshape(-1, 1, *images.shape[2:])  # a convolution per channel
         ones = torch.ones([1, 1, *kernel_shape], dtype=x.dtype, device=x.device)
-        sums = _of_rank(_CONV, x)(each, ones, None, over.strides, 0, over.dilations)
+        sums = _of_rank("conv", x)(each, ones, None, over.strides, 0, over.dilations)
         return sums.reshape(*images.shape[:2], *sums.shape[2:])
 
     inside = torch.ones([1, 1, *over.space], dtype=x.dtype, device=x.device)

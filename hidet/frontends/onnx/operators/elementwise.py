@@ -18,68 +18,38 @@ def _of_all(function: Callable[[T, T], T]) -> Callable[..., T]:
     return lambda *xs: reduce(function, xs)
 
 
+_SAME_NAME = """
+Abs Acos Acosh Add Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor IsNaN Log Mul Neg Reciprocal
+Relu Round Sigmoid Sign Sin Sinh Sqrt Sub Tan Tanh Where
+"""
+_OF_LAYERS = "Celu Elu Gelu HardSwish Mish Softplus Softsign"
 _BINARY: dict[str, Callable[[T, T], T]] = {
     # Of integers, rounded towards zero.
     "Div": lambda x, y: torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc"),
     "PRelu": lambda x, slope: torch.where(x < 0, x * slope, x),
     "Pow": lambda x, y: torch.pow(x, y).to(x.dtype),
 }
+rows({name: getattr(torch, name.lower()) for name in _SAME_NAME.split()})
+rows({name: getattr(nn, name.lower()) for name in _OF_LAYERS.split()})
 rows(_BINARY)
 rows(
     {
-        "Abs": torch.abs,
-        "Acos": torch.acos,
-        "Acosh": torch.acosh,
-        "Add": torch.add,
         "And": torch.logical_and,
-        "Asin": torch.asin,
-        "Asinh": torch.asinh,
-        "Atan": torch.atan,
-        "Atanh": torch.atanh,
         "BitwiseAnd": torch.bitwise_and,
         "BitwiseNot": torch.bitwise_not,
         "BitwiseOr": torch.bitwise_or,
         "BitwiseXor": torch.bitwise_xor,
-        "Ceil": torch.ceil,
-        "Celu": nn.celu,
-        "Cos": torch.cos,
-        "Cosh": torch.cosh,
-        "Elu": nn.elu,
         "Equal": torch.eq,
-        "Erf": torch.erf,
-        "Exp": torch.exp,
-        "Floor": torch.floor,
-        "Gelu": nn.gelu,
         "Greater": torch.gt,
         "GreaterOrEqual": torch.ge,
-        "HardSwish": nn.hardswish,
         "Identity": torch.clone,
-        "IsNaN": torch.isnan,
         "Less": torch.lt,
         "LessOrEqual": torch.le,
-        "Log": torch.log,
         "Max": _of_all(torch.maximum),
         "Min": _of_all(torch.minimum),
-        "Mish": nn.mish,
-        "Mul": torch.mul,
-        "Neg": torch.neg,
         "Not": torch.logical_not,
         "Or": torch.logical_or,
-        "Reciprocal": torch.reciprocal,
-        "Relu": torch.relu,
-        "Round": torch.round,
-        "Sigmoid": torch.sigmoid,
-        "Sign": torch.sign,
-        "Sin": torch.sin,
-        "Sinh": torch.sinh,
-        "Softplus": nn.softplus,
-        "Softsign": nn.softsign,
-        "Sqrt": torch.sqrt,
-        "Sub": torch.sub,
         "Sum": _of_all(torch.add),
-        "Tan": torch.tan,
-        "Tanh": torch.tanh,
-        "Where": torch.where,
         "Xor": torch.logical_xor,
     }
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -61,18 +60,15 @@ def _enter(name: str, reduction: Callable[[T, Ints, bool], T]) -> None:
         if name in _NEUTRAL and any(x.shape[axis] == 0 for axis in axes):
             kept = [n for axis, n in enumerate(x.shape) if axis not in axes]
             ones = [1 if axis in axes else n for axis, n in enumerate(x.shape)]
-            value: Any = _NEUTRAL[name]
-            if not x.is_floating_point():
-                value = name == "Min" if x.dtype == torch.bool else _bound(x.dtype, name)
+            value: float = _NEUTRAL[name]
+            if x.dtype == torch.bool:
+                value = name == "Min"
+            elif not x.is_floating_point():
+                value = torch.iinfo(x.dtype).max if name == "Min" else torch.iinfo(x.dtype).min
             return torch.full(ones if keepdims else kept, value, dtype=x.dtype, device=x.device)
         return reduction(x, axes, bool(keepdims))
 
     row(f"Reduce{name}")(reduce)
-
-
-def _bound(dtype: torch.dtype, name: str) -> int:
-    info = torch.iinfo(dtype)
-    return info.min if name == "Max" else info.max
 
 
 for _name, _reduction in REDUCTIONS.items():
