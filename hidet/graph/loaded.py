@@ -5,6 +5,7 @@ and every look-up gets a bounds check. Binaries and script kernels are code: the
 the file has the seal of this user's cache, or if the caller passes `trusted=True`.
 """
 
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -29,7 +30,7 @@ from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.built import BuiltGraph
 from hidet.frontends.trace.flow_graph import FlowGraph
-from hidet.frontends.trace.fused import read
+from hidet.frontends.trace.fused import Reader
 from hidet.frontends.trace.pass_context import GraphSettings
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Traced
@@ -97,7 +98,7 @@ class LoadedGraph(FlowGraph):
     @cached_property
     def _shown(self) -> Recorded:
         """The operators of the program."""
-        return read(self.imported(), self.recorded)
+        return Reader(self.imported(), self.recorded).read()
 
     def imported(self) -> ImportedGraph:
         """Return the imported program of the file.
@@ -112,26 +113,18 @@ class LoadedGraph(FlowGraph):
             self._check(broken_string(text) is None, "its program has an open string")
             module = Parser(make_context(), text).parse_module()
             module.verify()
-            function = self._function_of(module)
+            functions = [op for op in module.ops if isinstance(op, FuncOp)]
+            self._check([f.sym_name.data for f in functions] == [FORWARD], "it has no @forward")
             if not self.is_trusted:
                 self._guard(module)
-            self._check_interface(function)
+            self._check_interface(functions[0])
         except _BROKEN as error:
             raise self._damaged(f"its program: {str(error).partition(chr(10))[0]}") from error
-        one = self.interface
-        return ImportedGraph(
-            module, one.device, one.inputs, one.constants, one.outputs, is_empty=False
-        )
+        return replace(self.interface, module=module)
 
     def __call__(self, *inputs: Any) -> Any:
         """Return the output, or a list of several."""
         return self._built(*inputs)
-
-    def _function_of(self, module: ModuleOp) -> FuncOp:
-        """Return the function of a program."""
-        functions = [op for op in module.ops if isinstance(op, FuncOp)]
-        self._check([f.sym_name.data for f in functions] == [FORWARD], "it has no @forward")
-        return functions[0]
 
     def _guard(self, module: ModuleOp) -> None:
         """Reject code in an untrusted program, and add bounds checks to all look-ups."""

@@ -172,10 +172,6 @@ class FlowGraph:
             return results[0] if len(results) == 1 else results
         return self._built(*inputs)
 
-    def forward(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the list of outputs."""
-        return self.run_async(inputs)
-
     def cuda_graph(self) -> CudaGraph:
         """Return a CUDA graph with static inputs.
 
@@ -187,6 +183,8 @@ class FlowGraph:
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:
         """Return the outputs without synchronization."""
         return self._built.run_async(inputs)
+
+    forward = run_async
 
     def dummy_inputs(self) -> list[Any]:
         """Return random inputs."""

@@ -31,31 +31,16 @@ if TYPE_CHECKING:
     from hidet.frontends.torch.imported import ImportedGraph
 
 
-class FusedOperators:
-    """The attribute of a fused node that prints its operators."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = list(names)
-
-    def __repr__(self) -> str:
-        return f"FlowGraph({', '.join(self.names)})"
-
-
 def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
     """Return a recorded graph after the fusion passes; the imported one is lowered in place."""
     arch = find_arch(imported.device, CompileOptions.current())
     for pipeline in ("graph-pipeline", "compute-pipeline"):
         options = PassOptions(str(arch))
         run_pipeline(imported.module, make_context(), options, pipeline=pipeline)
-    return read(imported, recorded)
+    return Reader(imported, recorded).read()
 
 
-def read(imported: ImportedGraph, recorded: Recorded) -> Recorded:
-    """Return the operations of a lowered module as a graph; see `fused`."""
-    return _Reader(imported, recorded).read()
-
-
-class _Reader:
+class Reader:
     """Converts a lowered module to a graph; see `fused`."""
 
     def __init__(self, imported: ImportedGraph, recorded: Recorded) -> None:
@@ -70,7 +55,7 @@ class _Reader:
         self.nodes: list[Operator] = []
 
     def read(self) -> Recorded:
-        """Return the graph."""
+        """Return the operations of the module as a graph."""
         functions = [op for op in self.imported.module.ops if isinstance(op, FuncOp)]
         results: list[Any] = []
         for function in sorted(functions, key=lambda op: op.sym_name.data == FORWARD):
@@ -107,7 +92,7 @@ class _Reader:
         """Add an operation as a node."""
         inputs = [self.values[value] for value in op.operands]
         names = list(_names(op))
-        attributes = {"fused_graph": FusedOperators(names)} if len(names) > 1 else {}
+        attributes = {"fused_graph": f"FlowGraph({', '.join(names)})"} if len(names) > 1 else {}
         name = f"Fused{''.join(dict.fromkeys(names))}" if len(names) > 1 else names[0]
         node = Operator(name, _refuse, attributes, inputs, {})
         for number, result in enumerate(op.results):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
 import hidet
@@ -23,13 +24,7 @@ from hidet.errors import HidetError
 from hidet.foreign import HoldsTensor
 from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.sizes import Sizes, has_names, recording_mode
-from hidet.frontends.trace.tracing import (
-    compile_imported,
-    example_of,
-    has_elements,
-    import_function,
-    precisions,
-)
+from hidet.frontends.trace.tracing import compile_imported, example_of, import_function, precisions
 
 _OWN_FILES = str(Path(hidet.__file__).parent)
 _MAX_PROGRAMS = 4096
@@ -63,7 +58,7 @@ class Traced(HoldsTensor):
 
     def is_symbolic(self) -> bool:
         """Return whether the tensor is symbolic, without data."""
-        return not has_elements(self._data)
+        return isinstance(self._data, FakeTensor)
 
     @property
     def example(self) -> torch.Tensor:

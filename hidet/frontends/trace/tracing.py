@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.parts import DECOMPOSITIONS, FunctionOfParts
@@ -30,11 +30,6 @@ def example_of(spec: Spec) -> torch.Tensor:
 def example_mode() -> FakeTensorMode:
     """Return the only fake tensor mode, since torch does not mix tensors of different modes."""
     return FakeTensorMode()
-
-
-def has_elements(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is not fake."""
-    return not isinstance(tensor, FakeTensor)
 
 
 def import_function(

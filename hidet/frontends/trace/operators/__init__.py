@@ -12,6 +12,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     name: value
     for family in FAMILIES
     for name, value in vars(family).items()
-    if hasattr(value, "__wrapped__")
+    if hasattr(value, "__wrapped__") and value.__name__ == name  # not an alias
 }
 """All operators by name."""

@@ -73,23 +73,8 @@ def conv2d_winograd(x: Tensor, w: Tensor) -> Tensor:
     return contraction.conv2d(x, w)
 
 
-def conv2d_transpose_gemm(
-    data: Tensor,
-    weight: Tensor,
-    stride: Ints,
-    padding: Ints,
-    groups: int = 1,
-    output_padding: Ints = 0,
-) -> Tensor:
-    """Return the result of `conv2d_transpose`."""
-    return contraction.conv2d_transpose(data, weight, stride, padding, groups, output_padding)
-
-
-def conv3d_gemm(
-    data: Tensor, weight: Tensor, stride: Ints, dilations: Ints, groups: int = 1
-) -> Tensor:
-    """Return the result of `conv3d`."""
-    return contraction.conv3d(data, weight, stride, dilations, groups)
+conv2d_transpose_gemm = contraction.conv2d_transpose
+conv3d_gemm = contraction.conv3d
 
 
 def cuda_batch_matmul(a: Tensor, b: Tensor, mma: str = "mma") -> Tensor:

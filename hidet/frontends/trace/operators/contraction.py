@@ -1,11 +1,11 @@
 """Contractions: matmuls, convolutions, attention."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch.nn import functional as nn
 
-from hidet.frontends.trace.recording import T, operator
+from hidet.frontends.trace.recording import T, named_operator, operator
 
 Ints = int | tuple[int, ...]
 """A number for all dimensions, or one for each."""
@@ -73,38 +73,27 @@ def conv3d(
     return nn.conv3d(data, weight, stride=stride, dilation=dilations, groups=groups)
 
 
-@operator
-def conv1d_transpose(
-    data: T,
-    weight: T,
-    stride: Ints = 1,
-    padding: Ints = 0,
-    groups: int = 1,
-    output_padding: Ints = 0,
-) -> T:
-    """Return a transposed convolution of data [n, c, w] with a weight [c, oc / groups, kw]."""
-    return nn.conv_transpose1d(data, weight, None, stride, padding, output_padding, groups)
+def _transposed(rank: int, step: Ints, pad: Ints, what: str) -> Callable[..., T]:
+    """Return the operator for a transposed convolution, with a default stride and padding."""
+    function: Callable[..., T] = getattr(nn, f"conv_transpose{rank}d")
+
+    def call(
+        data: T,
+        weight: T,
+        stride: Ints = step,
+        padding: Ints = pad,
+        groups: int = 1,
+        output_padding: Ints = 0,
+    ) -> T:
+        return function(data, weight, None, stride, padding, output_padding, groups)
+
+    document = f"Return a transposed convolution of {what} with a weight [c, oc / groups, ...]."
+    return named_operator(call, f"conv{rank}d_transpose", document)
 
 
-@operator
-def conv2d_transpose(
-    data: T, weight: T, stride: Ints, padding: Ints, groups: int = 1, output_padding: Ints = 0
-) -> T:
-    """Return a transposed convolution of images with a weight [c, oc / groups, kh, kw]."""
-    return nn.conv_transpose2d(data, weight, None, stride, padding, output_padding, groups)
-
-
-@operator
-def conv3d_transpose(
-    data: T,
-    weight: T,
-    stride: Ints = (1, 1, 1),
-    padding: Ints = (0, 0, 0),
-    groups: int = 1,
-    output_padding: Ints = 0,
-) -> T:
-    """Return a transposed convolution of volumes with a weight [c, oc / groups, ...]."""
-    return nn.conv_transpose3d(data, weight, None, stride, padding, output_padding, groups)
+conv1d_transpose = _transposed(1, 1, 0, "data [n, c, w]")
+conv2d_transpose = _transposed(2, (1, 1), (0, 0), "images [n, c, h, w]")
+conv3d_transpose = _transposed(3, (1, 1, 1), (0, 0, 0), "volumes [n, c, d, h, w]")
 
 
 @operator

@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional as nn
 
 from hidet.errors import HidetError
+from hidet.frontends.trace.operators.contraction import Ints
 from hidet.frontends.trace.recording import T, named_operator, operator, unary
 
 hardsigmoid = unary(nn.hardsigmoid, "clamp(x / 6 + 1/2, 0, 1)")
@@ -130,10 +131,6 @@ def layer_norm(
 def lp_norm(x: T, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> T:
     """Return x / max(p-norm along a dimension, eps)."""
     return nn.normalize(x, p, dim, eps)
-
-
-Ints = int | tuple[int, ...]
-"""A number for all dimensions, or one for each."""
 
 
 def _symmetric(x: T, padding: Ints) -> Ints:
