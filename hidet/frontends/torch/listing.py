@@ -4,10 +4,9 @@ python -m hidet.frontends.torch.listing > docs/operators.md
 """
 
 from collections.abc import Iterable
-from inspect import getmodule
 from textwrap import fill
 
-from hidet.frontends.torch.decomposed import DECOMPOSED
+from hidet.frontends.torch import decomposed
 from hidet.frontends.torch.decompositions import ADDED
 from hidet.frontends.torch.operators import FAMILIES
 from hidet.frontends.torch.operators.emitter import Overload
@@ -54,13 +53,8 @@ def page() -> str:
     for family, table in FAMILIES.items():
         lines += ["", f"### {family}", "", _names(table)]
     lines += ["", "## Decomposed by hidet"]
-    families: dict[str, list[Overload]] = {}
-    for target, function in DECOMPOSED.items():
-        module = getmodule(function)
-        assert module is not None
-        families.setdefault(module.__name__.rpartition(".")[2], []).append(target)
-    for family, targets in sorted(families.items()):
-        lines += ["", f"### of {family}", "", _names(targets)]
+    for family, table in decomposed.FAMILIES.items():
+        lines += ["", f"### of {family}", "", _names(table)]
     lines += ["", "## Decomposed by torch", ""]
     lines += ["The operators of torch's table for core ATen, and:", ""]
     lines += [fill(", ".join(f"`{str(packet).removeprefix('aten.')}`" for packet in ADDED), 100)]

@@ -18,21 +18,20 @@ from hidet.frontends.torch.decomposed.sorting import SORTING
 from hidet.frontends.torch.decomposed.special import SPECIAL
 from hidet.frontends.torch.decomposed.writes import WRITES
 
-_TABLES = (
-    ATTENTION,
-    BESSEL,
-    CONVOLUTION,
-    COUNTING,
-    EXTREMA,
-    MATRICES,
-    POOLING,
-    RANDOMNESS,
-    SORTING,
-    SPECIAL,
-    WRITES,
-)
+FAMILIES = {
+    "attention": ATTENTION,
+    "bessel": BESSEL,
+    "convolution": CONVOLUTION,
+    "counting": COUNTING,
+    "extrema": EXTREMA,
+    "matrices": MATRICES,
+    "pooling": POOLING,
+    "randomness": RANDOMNESS,
+    "sorting": SORTING,
+    "special": SPECIAL,
+    "writes": WRITES,
+}
+"""The tables by family."""
 
-DECOMPOSED = {target: refusing(each) for table in _TABLES for target, each in table.items()}
+DECOMPOSED = {t: refusing(each) for table in FAMILIES.values() for t, each in table.items()}
 """All decompositions."""
-
-__all__ = ["DECOMPOSED"]

@@ -1,6 +1,7 @@
 """Average, 3D, adaptive and fractional pooling, and gradients of pooling."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -195,15 +196,6 @@ def adaptive_avg_pool_backward(rank: int, grad: Tensor, x: Tensor) -> Tensor:
     return result
 
 
-def _of_rank(function: Callable[..., Tensor], rank: int) -> Callable[..., Tensor]:
-    """Return a function for a number of dimensions."""
-
-    def of_rank(*arguments: Any) -> Tensor:
-        return function(rank, *arguments)
-
-    return of_rank
-
-
 def _parts(count: int, size: int, like: Tensor) -> Tensor:
     """Return the matrix [count, size] of the weights of elements in parts of a dimension."""
     begin, end = _bounds(count, size, like)
@@ -219,24 +211,24 @@ def _bounds(count: int, size: int, like: Tensor) -> tuple[Tensor, Tensor]:
 
 
 POOLING: dict[Any, Callable[..., Any]] = {
-    aten._adaptive_avg_pool2d_backward.default: _of_rank(adaptive_avg_pool_backward, 2),
+    aten._adaptive_avg_pool2d_backward.default: partial(adaptive_avg_pool_backward, 2),
     aten._adaptive_avg_pool2d.default: adaptive_avg_pool,
     aten._adaptive_avg_pool3d.default: adaptive_avg_pool,
-    aten._adaptive_avg_pool3d_backward.default: _of_rank(adaptive_avg_pool_backward, 3),
+    aten._adaptive_avg_pool3d_backward.default: partial(adaptive_avg_pool_backward, 3),
     aten.adaptive_max_pool2d.default: adaptive_max_pool,
-    aten.adaptive_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
+    aten.adaptive_max_pool2d_backward.default: partial(max_pool_backward, 2),
     aten.adaptive_max_pool3d.default: adaptive_max_pool,
-    aten.adaptive_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
-    aten.avg_pool2d_backward.default: _of_rank(avg_pool_backward, 2),
-    aten.avg_pool2d.default: _of_rank(avg_pool, 2),
-    aten.avg_pool3d.default: _of_rank(avg_pool, 3),
-    aten.avg_pool3d_backward.default: _of_rank(avg_pool_backward, 3),
+    aten.adaptive_max_pool3d_backward.default: partial(max_pool_backward, 3),
+    aten.avg_pool2d_backward.default: partial(avg_pool_backward, 2),
+    aten.avg_pool2d.default: partial(avg_pool, 2),
+    aten.avg_pool3d.default: partial(avg_pool, 3),
+    aten.avg_pool3d_backward.default: partial(avg_pool_backward, 3),
     aten.fractional_max_pool2d.default: fractional_max_pool,
-    aten.fractional_max_pool2d_backward.default: _of_rank(max_pool_backward, 2),
+    aten.fractional_max_pool2d_backward.default: partial(max_pool_backward, 2),
     aten.fractional_max_pool3d.default: fractional_max_pool,
-    aten.fractional_max_pool3d_backward.default: _of_rank(max_pool_backward, 3),
-    aten.max_pool2d_with_indices_backward.default: _of_rank(max_pool_backward, 2),
+    aten.fractional_max_pool3d_backward.default: partial(max_pool_backward, 3),
+    aten.max_pool2d_with_indices_backward.default: partial(max_pool_backward, 2),
     aten.max_pool3d_with_indices.default: max_pool3d,
-    aten.max_pool3d_with_indices_backward.default: _of_rank(max_pool_backward, 3),
+    aten.max_pool3d_with_indices_backward.default: partial(max_pool_backward, 3),
 }
 """The decompositions of pools."""
