@@ -1,13 +1,17 @@
-"""Constants of FX graphs: tensors that a graph holds, and what is computed from them alone."""
+"""Constants of FX graphs: tensors that a graph holds, and what is computed from them alone.
 
-from collections.abc import Iterator
-from typing import Any
+Masks of attention are such constants, as models of transformers compute them from positions.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.node import map_arg
 
+from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators import OPERATORS
 from hidet.frontends.torch.operators.emitter import draws_numbers, first_tensor
 
@@ -47,7 +51,7 @@ def fold_constants(module: fx.GraphModule) -> None:
                     new = hold(module, value.to(device) if value.dim() else value)
                 folded[operand, device] = new
             node.replace_input_with(operand, folded[operand, device])
-    erase_unused(operand for operand, _ in folded)
+    _erase_unused(operand for operand, _ in folded)
 
 
 def _is_elsewhere(module: fx.GraphModule, node: fx.Node, device: torch.device) -> bool:
@@ -73,7 +77,7 @@ def value_of(module: fx.GraphModule, node: fx.Node) -> torch.Tensor | None:
     return values[node]
 
 
-def erase_unused(constants: Iterator[fx.Node]) -> None:
+def _erase_unused(constants: Iterable[fx.Node]) -> None:
     """Erase constants that nothing uses, and what only they were computed from."""
     for constant in constants:
         for each in list(_computing(constant)):
@@ -126,4 +130,49 @@ def _evaluate(module: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any])
     return target(*args, **{**kwargs, **device})
 
 
-__all__ = ["erase_unused", "fold_constants", "held_by", "hold", "value_of"]
+# -------------------------------------------------------------------- masks of attention
+
+Shape = Literal["causal", "empty"]
+"""What a mask hides: keys after the query, or nothing."""
+
+
+def simplify_masks(module: fx.GraphModule) -> None:
+    """Replace constant masks by `is_causal`, or drop them, where that is the same.
+
+    As data, a mask is loaded for each score, and no hidden tile of keys is skipped.
+    """
+    shapes: dict[fx.Node, Shape | None] = {}
+    for node in module.graph.find_nodes(op="call_function", target=WHOLE):
+        query, key, value, mask, causal, scale = node.args
+        if not isinstance(mask, fx.Node) or causal:
+            continue
+        if mask not in shapes:
+            lengths = [each.meta["val"].shape[-2] for each in (query, key)]
+            shapes[mask] = _shape_of(module, mask, *lengths)
+        if (shape := shapes[mask]) is not None:
+            node.args = (query, key, value, None, shape == "causal", scale)
+    _erase_unused(mask for mask, shape in shapes.items() if shape is not None)
+
+
+def _shape_of(module: fx.GraphModule, mask: fx.Node, queries: int, keys: int) -> Shape | None:
+    """Return what a mask hides, None if it is no constant or of another shape."""
+    value = value_of(module, mask)
+    if value is None:
+        return None
+    with torch.no_grad(), unset_fake_temporarily():
+        visible = _visible(value)
+        if visible is None:
+            return None
+        visible = visible.expand(*visible.shape[:-2], queries, keys)
+        if visible.all():
+            return "empty"
+        causal = torch.ones(queries, keys, dtype=torch.bool).tril()
+        return "causal" if (visible == causal).all() else None
+
+
+def _visible(mask: torch.Tensor) -> torch.Tensor | None:
+    """Return which scores a mask leaves alone, None if it changes others than it hides."""
+    if mask.dtype is torch.bool:
+        return mask
+    is_kept, is_hidden = mask == 0, mask <= torch.finfo(mask.dtype).min
+    return is_kept if (is_kept | is_hidden).all() else None

@@ -23,12 +23,11 @@ from hidet.errors import (
     UnsupportedDtypeError,
     UnsupportedOperatorError,
 )
-from hidet.frontends.torch.constants import fold_constants, held_by
+from hidet.frontends.torch.constants import fold_constants, held_by, simplify_masks
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
-from hidet.frontends.torch.masks import simplify_masks
 from hidet.frontends.torch.operators import OPERATORS, Emitter
 from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder

@@ -31,6 +31,7 @@ from hidet.frontends.torch.operators.emitter import (
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import lift_draws, numbers_of
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.storage import Spec
 
 EAGER = "eager"
 """The kind of nodes that are not compiled."""
@@ -187,20 +188,14 @@ class _Part(torch.nn.Module):
     def __init__(self, program: CompiledProgram, inputs: Sequence[fx.Node]) -> None:
         super().__init__()
         self.program = program
-        self.strides: list[tuple[int, ...] | None] = [
-            None if node.op == "placeholder" else first_tensor(node).stride() for node in inputs
+        self.specs = [
+            None if node.op == "placeholder" else Spec.of(first_tensor(node)) for node in inputs
         ]
 
     def forward(self, *tensors: torch.Tensor) -> Sequence[Any]:
         """Run the part."""
-        pairs = zip(tensors, self.strides, strict=True)
-        return self.program([_with_strides(tensor, strides) for tensor, strides in pairs])
-
-
-def _with_strides(tensor: torch.Tensor, strides: tuple[int, ...] | None) -> torch.Tensor:
-    """Return a tensor with the strides that a program was compiled for; None accepts any."""
-    if strides is None or tensor.stride() == strides:
-        return tensor
-    return torch.empty_strided(
-        tensor.shape, strides, dtype=tensor.dtype, device=tensor.device
-    ).copy_(tensor)
+        with_strides = [
+            each if spec is None or each.stride() == spec.strides else spec.empty().copy_(each)
+            for each, spec in zip(tensors, self.specs, strict=True)
+        ]
+        return self.program(with_strides)

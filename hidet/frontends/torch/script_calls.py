@@ -25,7 +25,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp, TensorMapType
 from hidet.dialects.cuda.marks import ON_CPU
-from hidet.dialects.graph.base import Number, Tensor, number
+from hidet.dialects.graph.base import Number, number
 from hidet.driver.script import CompiledFunction, RecordedLaunch
 from hidet.driver.script_operator import kernel_of_operator
 from hidet.frontends.script.types import ScalarType
@@ -34,6 +34,7 @@ from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Overload,
     Results,
+    before_reshape,
     first_tensor,
     unsupported,
 )
@@ -127,14 +128,14 @@ class ScriptCalls:
         if len(set(writes)) < len(writes) or not set(writes).isdisjoint(reads):
             raise unsupported("a kernel gets what it writes twice")
         inits = [n for n, position in enumerate(writes) if not tensors.is_empty(position)]
-        operands = [tensors.elements(position) for position in reads]
+        operands = [before_reshape(tensors.read(position)) for position in reads]
         operands += [tensors.read(writes[n]) for n in inits]
-        types = [tensors.type_at(position) for position in writes]
+        types = [type_of(first_tensor(tensors.nodes[position])) for position in writes]
         name = self._kernel(launch, numbers)
         call = graph.CallKernelOp(name, operands, types, inits)
         results = self._g.emit_all(call, launch.kernel.sym_name.data)
         for position, value in zip(writes, results, strict=True):
-            tensors.write(position, value)
+            tensors.values[position] = value
 
     def _kernel(self, launch: RecordedLaunch, numbers: Mapping[int, Number]) -> str:
         """Return the name of a kernel, which is added to the module at its first use."""
@@ -156,14 +157,15 @@ class _Tensors:
 
     def __init__(self, operand: Callable[[fx.Node], SSAValue]) -> None:
         self._operand = operand
-        self._nodes: dict[int, fx.Node] = {}
-        self._values: dict[int, SSAValue] = {}
+        self.nodes: dict[int, fx.Node] = {}
+        self.values: dict[int, SSAValue] = {}
+        """The current values of those that a kernel has written."""
 
     def add(self, node: fx.Node, position: int) -> int:
         """Add a tensor; return its address."""
         if first_tensor(node).dtype is torch.uint8:
             raise unsupported("unsigned bytes, which programs represent by another type")
-        self._nodes[position] = node
+        self.nodes[position] = node
         return (position + 1) << _ADDRESS_BITS
 
     def position_at(self, address: int | float) -> int:
@@ -179,33 +181,15 @@ class _Tensors:
 
     def is_empty(self, position: int) -> bool:
         """Return whether a tensor is uninitialized."""
-        return position not in self._values and _is_empty(self._nodes[position])
+        node = self.nodes[position]
+        while isinstance(node.target, Overload) and node.target.is_view:
+            node = node.all_input_nodes[0]
+        return position not in self.values and node.target in _EMPTY
 
     def read(self, position: int) -> SSAValue:
         """Return the current value of a tensor."""
-        if position in self._values:
-            return self._values[position]
-        return self._operand(self._nodes[position])
-
-    def elements(self, position: int) -> SSAValue:
-        """Return the current value of a tensor, in any shape."""
-        value = self.read(position)
-        return value.owner.x if isinstance(value.owner, graph.ReshapeOp) else value
-
-    def write(self, position: int, value: SSAValue) -> None:
-        """Set the value of a tensor."""
-        self._values[position] = value
-
-    def type_at(self, position: int) -> Tensor:
-        """Return the type of a tensor."""
-        return type_of(self._nodes[position].meta["val"])
-
-
-def _is_empty(node: fx.Node) -> bool:
-    """Return whether a tensor is uninitialized."""
-    while isinstance(node.target, Overload) and node.target.is_view:
-        node = node.all_input_nodes[0]
-    return node.target in _EMPTY
+        value = self.values.get(position)
+        return self._operand(self.nodes[position]) if value is None else value
 
 
 def _base_of(keywords: Mapping[str, Any], name: str) -> int:

@@ -198,8 +198,7 @@ class Emitter:
 
     def reshape(self, x: SSAValue, shape: Sequence[int]) -> SSAValue:
         """Change the shape, if it differs; consecutive reshapes are combined."""
-        if isinstance(x.owner, graph.ReshapeOp):
-            x = x.owner.x
+        x = before_reshape(x)
         return x if shape_of(x) == tuple(shape) else self.emit(graph.ReshapeOp(x, shape))
 
     def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -249,6 +248,11 @@ class Emitter:
         if not is_integer(self.element) or not may_be_zero or self.meta.device.type != "cpu":
             return result
         return self.emit(graph.CheckedDivisorOp(result, self.operator_name))
+
+
+def before_reshape(x: SSAValue) -> SSAValue:
+    """Return the operand of a reshape, which has the same elements; other values themselves."""
+    return x.owner.x if isinstance(x.owner, graph.ReshapeOp) else x
 
 
 def holds_floats(x: SSAValue) -> bool:
