@@ -6,6 +6,7 @@ with an explicit generator are not decomposed.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import torch
@@ -79,16 +80,11 @@ def randint(
     return (numbers + low).to(dtype or torch.int64)
 
 
-def randint_from_0(high: int, size: Sequence[int], **keywords: Any) -> Tensor:
-    """Integers below high."""
-    return randint(0, high, size, **keywords)
-
-
-def _like(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Draw numbers in the shape of a tensor."""
+def _like(function: Callable[..., Tensor], *first: Any) -> Callable[..., Tensor]:
+    """Draw numbers in the shape of a tensor, given the first arguments."""
 
     def like(x: Tensor, *rest: Any, dtype: torch.dtype | None = None, **_: object) -> Tensor:
-        return function(*rest, x.shape, dtype=dtype or x.dtype, device=x.device)
+        return function(*first, *rest, x.shape, dtype=dtype or x.dtype, device=x.device)
 
     return like
 
@@ -115,25 +111,18 @@ def bernoulli(x: Tensor, p: float | Tensor | None = None, *, generator: object =
     return _is_below(x.shape, x if p is None else p, x.device).to(x.dtype)
 
 
-OfDraw: TypeAlias = Callable[..., Tensor]
-"""Transforms random numbers, given the parameters of a distribution."""
-
-
-def _in_place_of(x: Tensor, draw: Callable[..., Tensor], function: OfDraw, *rest: Any) -> Tensor:
-    """Return random numbers of a distribution in the shape and type of a tensor."""
-    numbers = draw(x.shape, dtype=_wide(x.dtype), device=x.device)
-    return function(numbers, *rest).to(x.dtype)
-
-
-def _of(draw: Callable[..., Tensor], function: OfDraw, *defaults: float) -> Callable[..., Tensor]:
-    """Return the decomposition of a random operator.
+def _of(
+    draw: Callable[..., Tensor], function: Callable[..., Tensor], *defaults: float
+) -> Callable[..., Tensor]:
+    """Return the decomposition of an operator that draws numbers in the shape and type of a tensor.
 
     `function` transforms the numbers drawn, given the parameters of the distribution.
     """
 
-    def like(x: Tensor, *given: float, generator: object = None) -> Tensor:
+    def like(x: Tensor, *given: Any, generator: object = None) -> Tensor:
         require(generator is None)
-        return _in_place_of(x, draw, function, *given, *defaults[len(given) :])
+        numbers = draw(x.shape, dtype=_wide(x.dtype), device=x.device)
+        return function(numbers, *given, *defaults[len(given) :]).to(x.dtype)
 
     return like
 
@@ -171,10 +160,8 @@ def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: object = None, **_: object
 ) -> Tensor:
     """Normal numbers with means and deviations, at least one of them a tensor."""
-    require(generator is None)
     like = mean + std if isinstance(mean, Tensor) else std
-    assert isinstance(like, Tensor)
-    return _in_place_of(like, randn, _normal, mean, std)
+    return _of(randn, _normal)(like, mean, std, generator=generator)
 
 
 def normal_of_size(
@@ -185,25 +172,19 @@ def normal_of_size(
     return randn(size, **keywords) * std + mean
 
 
-def integers(
-    x: Tensor, low: int = 0, high: int | None = None, *, generator: object = None
-) -> Tensor:
-    """Integers in [low, high), by default the range of the tensor's type.
+def integers(x: Tensor, *bounds: int | None, generator: object = None) -> Tensor:
+    """Integers in [low, high), or below high, by default the range of the tensor's type.
 
     For floating-point types this ends at the first integer whose successor is not representable.
     """
     digits = {**_DIGITS, torch.float32: 24, torch.float64: 53}.get(x.dtype)
     require(generator is None and not x.dtype.is_complex)
+    low, high = (0, *bounds)[-2:] if bounds else (0, None)
     if high is None:
         is_truth = x.dtype is torch.bool
         most = 1 if is_truth else 1 << digits if digits else torch.iinfo(x.dtype).max
         high = most + 1
-    return randint(low, high, x.shape, dtype=x.dtype, device=x.device)
-
-
-def integers_from_0(x: Tensor, high: int, *, generator: object = None) -> Tensor:
-    """Integers below high."""
-    return integers(x, 0, high, generator=generator)
+    return randint(low or 0, high, x.shape, dtype=x.dtype, device=x.device)
 
 
 def rrelu(
@@ -229,11 +210,11 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.bernoulli.Tensor: bernoulli,
     aten.rand.default: rand,
     aten.randn.default: randn,
-    aten.randint.default: randint_from_0,
+    aten.randint.default: partial(randint, 0),
     aten.randint.low: randint,
     aten.rand_like.default: _like(rand),
     aten.randn_like.default: _like(randn),
-    aten.randint_like.default: _like(randint_from_0),
+    aten.randint_like.default: _like(randint, 0),
     aten.randint_like.low_dtype: _like(randint),
     aten.rrelu_with_noise_functional.default: rrelu,
     aten.uniform.default: uniform,
@@ -243,7 +224,7 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.normal.Tensor_Tensor: normal,
     aten.normal.float_float: normal_of_size,
     aten.random.default: integers,
-    aten.random.to: integers_from_0,
+    aten.random.to: integers,
     getattr(aten.random, "from"): integers,
     aten.exponential.default: _of(rand, _exponential, 1.0),
     aten.geometric.default: _of(rand, _geometric),
