@@ -59,14 +59,7 @@ class CompilerNotFoundError(HidetError):
 
 
 class CompilationError(HidetError):
-    """nvcc or g++ rejected the generated source.
-
-    Args:
-        what: which compiler failed on which kernel.
-        log: the output of the compiler.
-        source_path: the file of the source; the default of `where`.
-        place: `where` and `hint`, see `HidetError`.
-    """
+    """nvcc or g++ rejected the generated source; `log` is its output, `source_path` the file."""
 
     def __init__(
         self, what: str, *, log: str, source_path: str | None = None, **place: str | None
@@ -95,10 +88,7 @@ class SavedGraphError(HidetError):
 class PassError(HidetError):
     """A pass failed; the exception that it raised is the `__cause__`.
 
-    Args:
-        what: what failed.
-        pass_name: the name of the pass, as in a pipeline.
-        place: `where`, the source line that the operation came from, and `hint`.
+    `pass_name` is that in a pipeline; `where` the source line that the operation came from.
     """
 
     def __init__(self, what: str, *, pass_name: str, **place: str | None) -> None:
@@ -133,10 +123,8 @@ class MissingMemberError(HidetError, AttributeError):
 class ScriptError(HidetError):
     """An error in a script; shows the user's line with a caret.
 
-    Args:
-        what: see `HidetError`.
-        source: the text of the line, and below it the caret, without indentation.
-        place: `where`, the file and the line, `kernel.py:12`, and `hint`.
+    `source` is the text of the line, and below it the caret, without indentation; `where` the file
+    and the line, `kernel.py:12`.
     """
 
     def __init__(self, what: str, *, source: str | None = None, **place: str | None) -> None:
@@ -165,14 +153,7 @@ class DivisionByZeroError(HidetError, ZeroDivisionError, RuntimeError):
 
 
 class CudaError(HidetError):
-    """A call of the CUDA driver or runtime failed.
-
-    Args:
-        call: the name of the function.
-        code: the error code that it returned.
-        description: the name and meaning of the code.
-        place: `where` and `hint`, see `HidetError`.
-    """
+    """A call of a function of the CUDA driver or runtime returned an error code."""
 
     def __init__(self, call: str, code: int, description: str = "", **place: str | None) -> None:
         reason = f"{description} ({code})" if description else f"error {code}"

@@ -26,19 +26,16 @@ def hint_of(error: OSError) -> str | None:
     """Return what to do about an error if a limit may be the reason."""
     # Python looks for a folder by writing to it, so a limit of files makes it find none.
     no_folder = isinstance(error, FileNotFoundError) and "temporary directory" in str(error)
-    return (
-        f"{_DISK}; or raise a limit (ulimit -f, ulimit -n)"
-        if no_folder
-        else HINTS.get(error.errno or 0)
-    )
+    if no_folder:
+        return f"{_DISK}; or raise a limit (ulimit -f, ulimit -n)"
+    return HINTS.get(error.errno or 0)
 
 
 @contextmanager
 def resource_errors(what: str) -> Generator[None]:
     """Raise `ResourceError` if memory, files or threads run out in a `with` block or a function.
 
-    Args:
-        what: what fails then, such as "the program cannot be compiled".
+    The error says `what` fails then, such as "the program cannot be compiled".
     """
     try:
         yield

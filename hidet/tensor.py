@@ -378,11 +378,8 @@ def symbol(
 ) -> Tensor:
     """Return a symbol: a placeholder tensor without data, for tracing.
 
-    Args:
-        shape: its sizes: numbers, names, or what is computed from sizes that have a name. A graph
-            of symbols with named sizes is compiled for each shape that it is called with.
-        dtype: the type of its elements.
-        device: where it is.
+    Its sizes are numbers, names, or what is computed from sizes that have a name. A graph of
+    symbols with named sizes is compiled for each shape that it is called with.
 
     Raises:
         HidetError: a size is neither.

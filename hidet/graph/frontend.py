@@ -68,13 +68,7 @@ def from_torch(module: torch.nn.Module | torch.Tensor) -> TorchModel | Tensor:
 
 
 class OnnxModel(TorchModel):
-    """A model of ONNX that takes tensors and symbols.
-
-    Args:
-        model: a file, or the model.
-
-    Attributes:
-        module: the model as a module of PyTorch.
+    """A model of ONNX, or a file of one, that takes tensors and symbols.
 
     Raises:
         HidetError: it is malformed; the error names the node, its operator and the opset.

@@ -59,11 +59,7 @@ _BROKEN = (
 
 
 class LoadedGraph(FlowGraph):
-    """A graph in a file.
-
-    Args:
-        container: the file.
-        trusted: whether code in it may run, whatever its seal.
+    """A graph in a file; if `trusted`, code in it may run, whatever its seal.
 
     Raises:
         SavedGraphError: the file is inconsistent, or would have to be trusted.

@@ -74,12 +74,10 @@ class Content:
 
     Attributes:
         hidet: the version of hidet that wrote it.
-        device: the device.
         machine: the architecture of the binaries; "" without binaries.
-        inputs: the inputs.
         taken: the inputs that the program takes.
         weights: the constants of the program, "p0", "p1" ...
-        outputs: the outputs; `source` and `copy` number the inputs, then the weights.
+        outputs: `source` and `copy` number the inputs, then the weights.
     """
 
     hidet: str

@@ -18,12 +18,8 @@ from hidet.tools.match_checks import match_checks
 def run_passes(text: str, pipeline: str = "", arguments: Sequence[str] = ()) -> str:
     """Run passes on a program and return the text of the result.
 
-    The program is verified before and after every pass.
-
-    Args:
-        text: the program.
-        pipeline: the passes, as for `hidet-opt -p`.
-        arguments: further arguments of `hidet-opt`, such as ("-t", "cuda").
+    The program is verified before and after every pass. The pipeline is that of `hidet-opt -p`;
+    further arguments are such as ("-t", "cuda").
 
     Raises:
         HidetError: a pass failed.

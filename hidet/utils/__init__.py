@@ -1,7 +1,6 @@
 """Names of the original Hidet's `hidet.utils` that programs around scripts use."""
 
-from collections.abc import Iterable
-from math import prod as _prod
+from math import prod
 from typing import Any
 
 import torch as _torch
@@ -15,11 +14,6 @@ from hidet.utils.benchmark import benchmark_func
 def cdiv(n: int, d: int) -> int:
     """Return n / d rounded up."""
     return -(-n // d)
-
-
-def prod(values: Iterable[int]) -> int:
-    """Return the product of some integers, 1 of none."""
-    return _prod(values)
 
 
 def assert_close(actual: Any, expected: Any, rtol: float = 1e-5, atol: float = 1e-5) -> None:

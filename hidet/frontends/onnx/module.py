@@ -32,10 +32,7 @@ _MISTAKES = (RuntimeError, ValueError, TypeError, IndexError, NotImplementedErro
 
 
 class OnnxModule(nn.Module):
-    """An ONNX model.
-
-    Args:
-        model: the model, with external data loaded.
+    """An ONNX model, whose external data are loaded.
 
     Attributes:
         input_specs: the type and shape of each input except weights; -1 is a dynamic size.

@@ -116,16 +116,10 @@ def hidet_backend(
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Callable[..., Any]:
-    """Compile one of dynamo's graphs.
+    """Compile one of dynamo's graphs, given the fake arguments of its first call.
 
-    Args:
-        module: the graph of torch operators.
-        example_inputs: the arguments of the first call, as fake tensors.
-        mode: one of `hidet.frontends.torch.settings.MODES`.
-        options: options of the backend and of `hidet.option`, by name.
-
-    Returns:
-        A function that replaces the graph.
+    The mode is one of `hidet.frontends.torch.settings.MODES`; options are those of the backend and
+    of `hidet.option`, by name.
 
     Raises:
         OptionError: no such mode or option, or a value that the option cannot take.

@@ -52,15 +52,11 @@ class DirectCall:
     """A compiled model.
 
     Args:
-        program: the compiled graph, which looks up its weights.
+        program: the compiled graph, which looks up its weights, and takes seeds at the end.
         examples: the flat arguments of the trace.
         tree: the pytree of the arguments.
         results: the pytree of the outputs.
-        draws: the seeds that the program takes at the end.
-
-    Attributes:
-        program: see above.
-        wanted: the spec of each tensor argument; None for other arguments.
+        draws: the seeds.
     """
 
     def __init__(
@@ -78,6 +74,7 @@ class DirectCall:
         self._is_flat = tree == tree_flatten(tuple(examples))[1]
         self._has_one_result = results == tree_flatten(torch.empty(0))[1]
         self.wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
+        """The spec of each tensor argument; None for other arguments."""
         self._is_known: Callable[..., bool] = lambda *_: False
         """Returns quickly whether these are tensors like those of an earlier call."""
         self._fixed = [None if isinstance(e, torch.Tensor) else e for e in examples]
@@ -138,11 +135,7 @@ def _same(value: object, fixed: object) -> bool:
 
 
 class ByArguments:
-    """A model that is compiled for each kind of arguments.
-
-    Args:
-        compile_for: compiles it for examples.
-    """
+    """A model that is compiled for each kind of arguments."""
 
     def __init__(self, compile_for: Callable[..., DirectCall]) -> None:
         self._compile_for = compile_for
@@ -255,6 +248,3 @@ def _table_of(module: torch.nn.Module, name: str) -> tuple[dict[str, Any], str]:
     owner = module.get_submodule(path)
     tables: list[dict[str, Any]] = [vars(owner)["_parameters"], vars(owner)["_buffers"]]
     return next(table for table in tables if last in table), last
-
-
-__all__ = ["ByArguments", "DirectCall", "compile"]

@@ -77,12 +77,8 @@ def set_precision(module: ModuleOp, settings: Settings) -> None:
 class CompiledProgram:
     """A compiled FX graph, called with the list of its arguments, as AOTAutograd does.
 
-    Args:
-        imported: the graph.
-        settings: the settings of its compilation.
-        runnable: see below.
-        weights: the dictionaries that hold the first arguments, with their keys. Each call looks
-            them up, and takes only the other arguments.
+    `weights` are the dictionaries that hold the first arguments, with their keys. Each call looks
+    them up, and takes only the other arguments.
 
     Attributes:
         report: the times of compilation; None if there was nothing to compile.
@@ -101,13 +97,7 @@ class CompiledProgram:
         self._boxed_call = True
         self._run: Callable[..., Sequence[torch.Tensor]] = lambda *_: ()
         self.report: CompileTimes | None = None
-        self.interface = ImportedGraph(
-            device=imported.device,
-            inputs=imported.inputs,
-            constants=imported.constants,
-            outputs=imported.outputs,
-            updates=imported.updates,
-        )
+        self.interface = replace(imported, module=ModuleOp([]), unsupported={}, devices={})
         constants = imported.constants
         if runnable is None and not imported.is_empty:
             runnable = compile_module(imported, settings)
@@ -127,7 +117,6 @@ class CompiledProgram:
         plain = [Returned("result", number) for number in range(len(imported.outputs))]
         is_plain = imported.outputs == plain and not imported.updates
         self._outputs = None if is_plain else tuple(imported.outputs)
-        self._updates = imported.updates
 
     @property
     def weights(self) -> list[Any]:
@@ -142,7 +131,7 @@ class CompiledProgram:
         if self._weights:
             arguments = [*self.weights, *arguments]
         outputs = [output_of(returned, results, arguments) for returned in self._outputs]
-        updates = [(n, output_of(each, results, arguments)) for n, each in self._updates]
+        updates = [(n, output_of(e, results, arguments)) for n, e in self.interface.updates]
         for number, content in updates:
             arguments[number].detach().copy_(content)
         return outputs

@@ -49,11 +49,7 @@ class BuiltGraph:
         return [self._tensor_class(r) for r in self.program(self._arguments(inputs))]
 
     def profile(self, *inputs: Any, runs: int = 20) -> Profile:
-        """Measure each launch of the graph; times are medians.
-
-        Args:
-            inputs: as for a call; random by default.
-            runs: the number of runs.
+        """Measure each launch; times are medians over some runs, on random inputs by default.
 
         Raises:
             HidetError: the inputs are invalid, or the launches could not be measured.

@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 class FlowGraph:
     """A dataflow graph of operators.
 
-    Args:
-        outputs: the outputs.
-        inputs: the inputs; if None, all symbols that the outputs depend on, in order of use.
-
-    Attributes:
-        recorded: the recorded operators.
+    By default its inputs are all symbols that the outputs depend on, in order of use.
 
     Raises:
         HidetError: the outputs depend on a symbol that is not an input.
@@ -203,11 +198,7 @@ class FlowGraph:
 def trace_from(
     tensor: Traced | Sequence[Traced], inputs: Traced | Sequence[Traced] | None = None
 ) -> FlowGraph:
-    """Return the graph that computes symbolic tensors.
-
-    Args:
-        tensor: the output, or several.
-        inputs: the inputs of the graph; by default all symbols without a producer, in order of use.
+    """Return the graph that computes one or several symbolic tensors; see `FlowGraph`.
 
     Raises:
         HidetError: an output is concrete, or depends on other inputs.

@@ -43,12 +43,7 @@ DECOMPOSITIONS = {aten.complex.default: complex_of, aten._to_copy.default: to_co
 class FunctionOfParts:
     """A function of tensors that takes and returns complex tensors as their parts.
 
-    Args:
-        function: takes tensors, and returns a list of tensors.
-        examples: the tensors that it takes.
-
-    Attributes:
-        examples: the tensors that this takes.
+    Its `examples` are the parts of those of the function that it wraps.
     """
 
     def __init__(

@@ -19,14 +19,7 @@ from hidet.frontends.trace.sizes import Sizes, has_names, printable
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded graph.
-
-    Attributes:
-        inputs: the symbolic inputs.
-        outputs: the output tensors.
-        nodes: the operators in topological order.
-        constants: the concrete tensors that are operands or outputs.
-    """
+    """A recorded graph; its constants are the concrete tensors that are operands or outputs."""
 
     inputs: list[Any]
     outputs: list[Any]

@@ -121,11 +121,7 @@ def printable(value: Any) -> Any:
 
 
 class Sizes:
-    """The values of named sizes.
-
-    Args:
-        symbols: symbolic tensors with named sizes.
-        shapes: their actual shapes.
+    """The values of named sizes, given the actual shapes of symbols that have them.
 
     Raises:
         HidetError: the shapes do not match, or bind one name to two values.

@@ -77,13 +77,7 @@ _OPERANDS = {
 
 
 def new_op(tree: Tree, name: str, operand: str = "scalar") -> list[str]:
-    """Write an operation, its lit tests and its changelog entry.
-
-    Args:
-        tree: the checkout.
-        name: the name with the dialect, such as `task.copy`.
-        operand: the kind of its operand, "scalar" or "integer".
-    """
+    """Write an operation such as `task.copy`, its lit tests and its changelog entry."""
     _check_name(name, "[a-z]+[.][a-z][a-z0-9]*(_[a-z0-9]+)*", "'task.copy'")
     dialect, op = name.split(".")
     if dialect == "graph":
@@ -152,12 +146,8 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
     """Write an elementwise operator on float tensors, its lit test and its changelog entry.
 
     The ATen operator of this name is translated to it, and not decomposed by torch any more. It
-    applies the scalar function of this name; if there is none, its author writes a rule.
-
-    Args:
-        tree: the checkout.
-        name: the name of the ATen operator, such as `hypot`.
-        operands: the number of tensors; by default that of the scalar function, or one.
+    applies the scalar function of this name, and by default takes as many tensors as that takes
+    numbers; if there is none, its author writes a rule.
     """
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'hypot'")
     scalar = scalar_named(name)
@@ -268,12 +258,7 @@ _TESTS = {
 
 
 def next_steps(what: str, changed: list[str]) -> str:
-    """Return what the author of a new pass, operation or the like does next.
-
-    Args:
-        what: "pass", "op", "operator" or "instruction".
-        changed: the files that have been written.
-    """
+    """Return what the author of a new pass, operation or the like does with the changed files."""
     tests = " ".join(path for path in changed if path.startswith("lit_tests/"))
     tests += f" tests/test_registry.py{_TESTS[what]}"
     steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests}")
@@ -287,8 +272,6 @@ class ScalarFunction:
     Attributes:
         source: the Python expression of its factory: an operation of `math`, or a library call.
         text: the beginning of its text in the IR.
-        operands: the number of operands.
-        summary: a description of its result.
     """
 
     source: str
