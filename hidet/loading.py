@@ -1,9 +1,32 @@
-"""Speeds up imports of the compiler: dialects, passes, the script language."""
+"""Speeds up passes, and imports of the compiler: dialects, passes, the script language."""
 
+import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from hidet.collector_pause import collector_paused
+
+@contextmanager
+def collector_paused(*, for_good: bool = False) -> Generator[None]:
+    """Pause the garbage collector inside a `with` block.
+
+    Passes and imports of dialects create many long-lived objects, which trigger full collections;
+    each takes some tenths of a second if torch is loaded. Garbage, such as erased operations, is
+    collected afterwards.
+
+    Args:
+        for_good: whether nearly all new objects are long-lived, such as modules. They are moved to
+            the oldest generation then.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            if for_good and not gc.get_freeze_count():  # objects frozen by others stay frozen
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 @contextmanager

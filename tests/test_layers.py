@@ -10,9 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 LAYERS = {
-    "collector_pause": "",
     "deferred_formats": "",
-    "loading": "collector_pause deferred_formats",
+    "loading": "deferred_formats",
     "pass_options": "",
     "program_text": "",
     "errors": "",
@@ -40,14 +39,14 @@ LAYERS = {
     "lowering.templates": "analysis arch dialects errors frontends.script lang mapping rewriting",
     "context": "universe",
     "lowering": (
-        "analysis arch collector_pause dialects errors frontends.script legality "
+        "analysis arch dialects errors frontends.script legality loading "
         "lowering.templates mapping option pass_options rewriting universe"
     ),
     "backend": "absent arch dialects errors escape forks limits",
     "runtime": "absent arch errors forks option",
     "tuning": "analysis arch backend context dialects errors lowering lowering.templates runtime",
     "driver": (
-        "absent analysis arch backend collector_pause context dialects errors escape foreign forks "
+        "absent analysis arch backend context dialects errors escape foreign forks "
         "frontends.script legality limits loading lowering option pass_options runtime tracebacks "
         "tuning utils"
     ),

@@ -8,7 +8,6 @@ from xdsl.parser import Parser
 from hidet.analysis.kernels import kernels_of
 from hidet.backend.build import PROGRESS, KernelBuilds
 from hidet.backend.printer import print_kernel
-from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.driver.extract import extract_plan
 from hidet.driver.parallel import kernel_workers, lower_kernels
@@ -17,6 +16,7 @@ from hidet.driver.programs import Program
 from hidet.driver.target import Target
 from hidet.driver.tuning import make_tuner, with_tuner
 from hidet.legality.architecture import check_architecture
+from hidet.loading import collector_paused
 from hidet.lowering.pipelines import passes_of
 from hidet.runtime.times import CompileTimes
 

@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from hidet.backend.cache import Store
-from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.errors import HidetError
 from hidet.escape import file_name
+from hidet.loading import collector_paused
 from hidet.lowering.blame import blame
 from hidet.runtime.times import CompileTimes
 

@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from hidet.collector_pause import collector_paused
+from hidet.loading import collector_paused
 from hidet.lowering.blame import blame
 from hidet.pass_options import PassOptions
 

@@ -1,10 +1,10 @@
-"""The garbage collector comes back after the passes, as it was before."""
+"""The garbage collector comes back after passes and imports, as it was before."""
 
 import gc
 
 import pytest
 
-from hidet.collector_pause import collector_paused
+from hidet.loading import collector_paused
 
 
 def test_paused_inside_only():
