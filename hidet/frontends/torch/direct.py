@@ -114,8 +114,8 @@ class DirectCall:
         tensors: list[Any] = []
         for number, (value, wanted) in enumerate(zip(flat, self.wanted, strict=True)):
             tensors.append(value if wanted is None else wanted.checked(value, "argument", number))
-            if wanted is None and not _same(value, self._fixed[number]):
-                what = f"argument {number} is {value!r}; it was traced as {self._fixed[number]!r}"
+            if wanted is None and _kind(value) != _kind(fixed := self._fixed[number]):
+                what = f"argument {number} is {value!r}; it was traced as {fixed!r}"
                 raise HidetError(what, hint="hidet.compile it once more for this value")
         if tensors and None not in self.wanted and all(map(is_, tensors, flat)):
             self._is_known = guard_of(tensors)
@@ -127,11 +127,6 @@ class DirectCall:
         if tree != self._tree:
             raise HidetError(f"the arguments have the structure {tree}, not {self._tree}")
         return flat
-
-
-def _same(value: object, fixed: object) -> bool:
-    """Return whether a value is the one of the trace."""
-    return type(value) is type(fixed) and value == fixed
 
 
 class ByArguments:

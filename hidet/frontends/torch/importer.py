@@ -292,7 +292,8 @@ class Importer:
         left = [pair for pair in updates if not self.binder.write(*pair)]
         self.result.outputs = self.binder.bind_all(outputs)
         self.result.updates = [
-            (self.positions[target], self.binder.bind_update(value)) for target, value in left
+            (self.positions[target], self.binder.result(value, self.operand(value)))
+            for target, value in left
         ]
 
     def _check_output_device(self, output: fx.Node, devices: set[torch.device]) -> None:

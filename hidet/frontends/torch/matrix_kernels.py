@@ -53,10 +53,10 @@ def pitch(columns: int) -> int:
     return columns | 1
 
 
-def over_lanes(value: Any, combine: Callable[[Any, Any], Any]) -> Any:
-    """Return the reduction of the values of all lanes, in each of them; part of a script."""
+def sum_of_lanes(value: Any) -> Any:
+    """Return the sum of the values of all lanes, in each of them; part of a script."""
     for mask in [16, 8, 4, 2, 1]:
-        value = combine(value, shfl_xor_sync(ALL, value, mask))
+        value = value + shfl_xor_sync(ALL, value, mask)
     return value
 
 
@@ -301,7 +301,7 @@ def qr_factor(kind: Any, batch: int, m: int, n: int) -> None:
             below = f64(0.0)
             for i in range(k + 1 + lane, m, LANES):
                 below += f64(a[i, k]) * f64(a[i, k])
-            below = over_lanes(below, lambda one, other: one + other)
+            below = sum_of_lanes(below)
             first = f64(a[k, k])
             length = sqrt(first * first + below)
             diagonal = first if below == 0.0 else (-length if first >= 0.0 else length)
@@ -417,9 +417,9 @@ def singular(kind: Any, batch: int, m: int, n: int) -> None:
                         alpha += a[i, p] * a[i, p]
                         beta += a[i, q] * a[i, q]
                         gamma += a[i, p] * a[i, q]
-                    alpha = over_lanes(alpha, lambda one, other: one + other)
-                    beta = over_lanes(beta, lambda one, other: one + other)
-                    gamma = over_lanes(gamma, lambda one, other: one + other)
+                    alpha = sum_of_lanes(alpha)
+                    beta = sum_of_lanes(beta)
+                    gamma = sum_of_lanes(gamma)
                     if abs(gamma) > 1e-15 * sqrt(alpha) * sqrt(beta) + 1e-300:
                         rotated += 1
                         c, s = rotation(alpha, beta, gamma)

@@ -60,10 +60,6 @@ class OutputBinder:
         self.written[old] = new
         return True
 
-    def bind_update(self, value: fx.Node) -> Returned:
-        """Return the source of the new content of an argument that the program cannot write."""
-        return self._result(value, self.operand(value))
-
     def bind_all(self, outputs: Sequence[Any]) -> list[Returned]:
         """Return the source of each output, which is a node or a Python value."""
         nodes = {output for output in outputs if isinstance(output, fx.Node)}
@@ -88,16 +84,16 @@ class OutputBinder:
         order = physical_order(whole)
         # Without an order there are gaps or overlaps that no view can express.
         if (tensor.is_contiguous() and owners[owner] == 1) or order is None:
-            return self._result(output, self.operand(output))
+            return self.result(output, self.operand(output))
         if owner not in self._stored:
             self._stored[owner] = self.g.permute(self.operand(owner), order)
         if tensor.is_contiguous() and owner is output:
-            return self._result(output, self._stored[owner])
+            return self.result(output, self._stored[owner])
         offset = int(tensor.storage_offset() - whole.storage_offset())
         view = View(tuple(tensor.shape), tuple(tensor.stride()), offset)
-        return self._result(output, self._stored[owner], view)
+        return self.result(output, self._stored[owner], view)
 
-    def _result(self, output: fx.Node, value: SSAValue, view: View | None = None) -> Returned:
+    def result(self, output: fx.Node, value: SSAValue, view: View | None = None) -> Returned:
         """Return a value from the program, each once; arguments and constants are copied."""
         if value in self.sources and value not in self.written:
             return Returned("copy", self.sources[value].origin, view)

@@ -9,6 +9,7 @@ from torch import fx
 from torch._higher_order_ops.effects import with_effects
 from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, element_type, is_float, is_integer, shape_of
@@ -122,29 +123,21 @@ class Emitter:
         self._hint = name_hint(node)
 
     def emit(self, op: graph.GraphOp) -> SSAValue:
-        """Append an operation, and return its result.
+        """Append an operation, and return its result; see `emit_all`."""
+        return self.emit_all(op, self._hint)[0]
+
+    def emit_all(self, op: IRDLOperation, hint: str | None) -> Sequence[SSAValue]:
+        """Append an operation, and return its results, which are named after `hint`.
 
         Raises:
             VerifyException: the operation is invalid.
         """
         op.verify_()
         op.location = self._location
-        op.result.name_hint = self._hint
-        self.block.add_op(op)
-        return op.result
-
-    def emit_all(self, op: graph.CallKernelOp, hint: str) -> Sequence[SSAValue]:
-        """Append the call of a kernel, and return its results, which are named after `hint`.
-
-        Raises:
-            VerifyException: the operation is invalid.
-        """
-        op.verify_()
-        op.location = self._location
-        for result in op.results_:
+        for result in op.results:
             result.name_hint = hint
         self.block.add_op(op)
-        return op.results_
+        return op.results
 
     @property
     def meta(self) -> torch.Tensor:
