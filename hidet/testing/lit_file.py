@@ -13,9 +13,9 @@ import re
 import shlex
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from io import BytesIO, StringIO
 from pathlib import Path
+from typing import TypeAlias
 
 from filecheck.options import parse_argv_options
 
@@ -40,13 +40,8 @@ class LitFailure(Exception):
     """A command of a RUN line failed, or succeeded after `not`."""
 
 
-@dataclass(frozen=True)
-class _Result:
-    """The exit status and the output of a command."""
-
-    status: int
-    stdout: str
-    stderr: str
+_Result: TypeAlias = tuple[int, str, str]
+"""The exit status, the output and the errors of a command."""
 
 
 def read_run_lines(path: Path) -> list[str]:
@@ -78,13 +73,11 @@ def run_line(line: str, path: Path) -> None:
             raise LitFailure(
                 f"'{words[0]}' is not known here; a file that needs a shell says REQUIRES: shell"
             )
-        result = _COMMANDS[words[0]](words[1:], data)
-        if must_fail != (result.status != 0):
+        status, output, errors = _COMMANDS[words[0]](words[1:], data)
+        if must_fail != (status != 0):
             piped = f"\n--- its input was:\n{data}" if data else ""
-            raise LitFailure(
-                f"`{shlex.join(words)}` ended with status {result.status}\n{result.stderr}{piped}"
-            )
-        data = result.stdout + (result.stderr if merge else "")
+            raise LitFailure(f"`{shlex.join(words)}` ended with status {status}\n{errors}{piped}")
+        data = output + (errors if merge else "")
 
 
 def _split_pipe(line: str) -> list[list[str]]:
@@ -114,13 +107,13 @@ def _captured(command: Callable[[], int]) -> _Result:
             status = command()
         except SystemExit as end:  # of argparse
             status = int(end.code or 0)
-    return _Result(status, stdout.getvalue(), stderr.getvalue())
+    return status, stdout.getvalue(), stderr.getvalue()
 
 
 def _run_filecheck(arguments: list[str], data: str) -> _Result:
     options = parse_argv_options(["filecheck", *arguments])
     message = match_checks(data, options, Path(options.match_filename).read_text())
-    return _Result(0 if message is None else 1, "", message or "")
+    return 0 if message is None else 1, "", message or ""
 
 
 _COMMANDS: dict[str, Callable[[list[str], str], _Result]] = {

@@ -50,7 +50,8 @@ def _show_script(arguments: argparse.Namespace) -> None:
     if arguments.filecheck:
         script_file.check_script_file(arguments.file)
     else:
-        print(script_file.print_script_file(arguments.file, arguments.level))
+        modules = script_file.read_script_file(arguments.file)
+        print(script_file.print_modules(modules, arguments.level))
 
 
 def _show_options(_: argparse.Namespace) -> None:

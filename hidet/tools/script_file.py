@@ -62,16 +62,8 @@ def read_script_file(path: Path) -> list[CompiledModule]:
     return [build_ir_module(module.ir_module()) for module in modules]
 
 
-def print_script_file(path: Path, level: Printed) -> str:
-    """Return the kernels of a Python file at a level.
-
-    Raises:
-        HidetError: there is no script module, or a script is wrong.
-    """
-    return _text(read_script_file(path), level)
-
-
-def _text(modules: list[CompiledModule], level: Printed) -> str:
+def print_modules(modules: list[CompiledModule], level: Printed) -> str:
+    """Return kernels at a level."""
     texts = [each.source() if level == "source" else each.ir(level) for each in modules]
     return "\n".join(texts)
 
@@ -84,7 +76,7 @@ def check_script_file(path: Path) -> None:
     """
     modules, checks = read_script_file(path), path.read_text()
     for level, prefixes in PREFIXES.items():
-        text = _text(modules, level)
+        text = print_modules(modules, level)
         options = Options(str(path), input_file=level, check_prefixes=prefixes.split(","))
         message = match_checks(text, options, checks)
         if message is not None:

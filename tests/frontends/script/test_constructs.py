@@ -7,7 +7,7 @@ import pytest
 
 from hidet import lang
 from hidet.errors import HidetError
-from hidet.tools.script_file import check_script_file, print_script_file
+from hidet.tools.script_file import check_script_file, print_modules, read_script_file
 
 FOLDER = Path(__file__).parents[3] / "lit_tests" / "frontends" / "script"
 
@@ -87,8 +87,9 @@ def test_script_file(tmp_path, monkeypatch):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     check_script_file(path)
-    assert "const int tid = threadIdx.x;" in print_script_file(path, "source")
-    assert "cuda.formed" in print_script_file(path, "final")
+    modules = read_script_file(path)
+    assert "const int tid = threadIdx.x;" in print_modules(modules, "source")
+    assert "cuda.formed" in print_modules(modules, "final")
     for wrong, level in (("SOURCE", "source"), ("IR", "task"), ("FINAL", "final")):
         path.write_text(SCRIPT + f"        # {wrong}: nowhere\n")
         with pytest.raises(HidetError, match=f"--level {level}"):
