@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib import import_module
 from os.path import dirname, join
 from types import ModuleType
 from typing import NoReturn, TypeVar
@@ -70,21 +71,28 @@ def show_absent_modules() -> None:
     for path in absent_modules():
         module = sys.modules[path] = ModuleType(path, "An absent module of the original Hidet.")
         module.__path__ = []
-        module.__dict__["__getattr__"] = _raiser(path)
+        module.__dict__["__getattr__"] = finder(path)
 
 
 def explain_missing(module: str) -> None:
     """Give a module a `__getattr__` that raises hints; type checkers do not see it."""
-    vars(sys.modules[module])["__getattr__"] = _raiser(module)
+    vars(sys.modules[module])["__getattr__"] = finder(module)
 
 
-def _raiser(module: str) -> Callable[[str], NoReturn]:
-    """Return the `__getattr__` of a module, which raises `missing`."""
+def finder(module: str, sources: Sequence[str] = ()) -> Callable[[str], object]:
+    """Return the `__getattr__` of a module: names of others, else the error `missing`."""
 
-    def find(name: str) -> NoReturn:
-        if name.startswith("__"):  # Python itself probes for these
+    def find(name: str) -> object:
+        if name.startswith("__"):  # Python itself probes for these, while sources are imported
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
-        raise missing(module, name)
+        for source in sources:
+            found = import_module(source)
+            if name in found.__all__:
+                return getattr(found, name)
+        below = sys.modules.get(f"{module}.{name}") if sources else None
+        if below is None:
+            raise missing(module, name, sources)
+        return below
 
     return find
 

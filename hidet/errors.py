@@ -14,6 +14,9 @@ class HidetError(Exception):
         hint: what would be right, or what to do about it.
     """
 
+    source: str | None = None
+    """The text of the line of a script; see `ScriptError`."""
+
     def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
         super().__init__(what)
         self.what = what
@@ -24,6 +27,7 @@ class HidetError(Exception):
         lines = [self.what]
         if self.where is not None:
             lines.append(f"  at: {self.where}")
+        lines += [f"      {line}" for line in (self.source or "").splitlines()]
         if self.hint is not None:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
@@ -130,15 +134,6 @@ class ScriptError(HidetError):
     def __init__(self, what: str, *, source: str | None = None, **place: str | None) -> None:
         super().__init__(what, **place)
         self.source = source
-
-    def __str__(self) -> str:
-        if self.source is None:
-            return super().__str__()
-        lines = [self.what, f"  at: {self.where}"]
-        lines += [f"      {line}" for line in self.source.splitlines()]
-        if self.hint is not None:
-            lines.append(f"  hint: {self.hint}")
-        return "\n".join(lines)
 
 
 class IndexOutOfRangeError(HidetError, IndexError, RuntimeError):
