@@ -28,8 +28,8 @@ from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
-from hidet.frontends.torch.operators import OPERATORS, Emitter
-from hidet.frontends.torch.operators.emitter import Results, first_tensor, unsupported
+from hidet.frontends.torch.operators import OPERATORS
+from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
 from hidet.frontends.torch.storage import span_of

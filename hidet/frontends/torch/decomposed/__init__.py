@@ -8,8 +8,7 @@ to torch.
 from hidet.frontends.torch.attention import ATTENTION
 from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
-from hidet.frontends.torch.decomposed.counting import COUNTING
-from hidet.frontends.torch.decomposed.extrema import EXTREMA
+from hidet.frontends.torch.decomposed.counting import COUNTING, EXTREMA
 from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS

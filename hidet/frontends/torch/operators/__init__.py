@@ -6,7 +6,7 @@ in `tests/frontends/torch/cases.py`.
 
 from hidet.frontends.torch.operators.contraction import CONTRACTION
 from hidet.frontends.torch.operators.elementwise import BINARY, UNARY
-from hidet.frontends.torch.operators.emitter import Emitter, Table
+from hidet.frontends.torch.operators.emitter import Table
 from hidet.frontends.torch.operators.positions import LOOKUP, SCATTER
 from hidet.frontends.torch.operators.reduction import NORMALIZATION, POOLING, REDUCTION
 from hidet.frontends.torch.operators.shape import CREATION, SHAPE
@@ -27,5 +27,3 @@ FAMILIES: dict[str, Table] = {
 
 OPERATORS: Table = {target: f for table in FAMILIES.values() for target, f in table.items()}
 """All supported operators."""
-
-__all__ = ["FAMILIES", "OPERATORS", "Emitter"]
