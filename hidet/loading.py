@@ -11,11 +11,8 @@ def collector_paused(*, for_good: bool = False) -> Generator[None]:
 
     Passes and imports of dialects create many long-lived objects, which trigger full collections;
     each takes some tenths of a second if torch is loaded. Garbage, such as erased operations, is
-    collected afterwards.
-
-    Args:
-        for_good: whether nearly all new objects are long-lived, such as modules. They are moved to
-            the oldest generation then.
+    collected afterwards. If nearly all new objects are there `for_good`, such as modules, they are
+    moved to the oldest generation.
     """
     enabled = gc.isenabled()
     gc.disable()

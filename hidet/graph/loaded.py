@@ -200,11 +200,8 @@ class LoadedGraph(FlowGraph):
 def load_graph(file: str | PathLike[str], *, trusted: bool = False) -> LoadedGraph:
     """Load a saved graph. It is compiled, or found in the cache, when it is first called.
 
-    Weights are memory-mapped on the CPU; the file may be replaced, but not written to.
-
-    Args:
-        file: the file.
-        trusted: whether script kernels in it may run, even if another user has written it.
+    Weights are memory-mapped on the CPU; the file may be replaced, but not written to. If it is
+    `trusted`, script kernels in it may run, even if another user has written it.
 
     Raises:
         SavedGraphError: it is not a saved graph, or damaged.
@@ -214,11 +211,9 @@ def load_graph(file: str | PathLike[str], *, trusted: bool = False) -> LoadedGra
 
 
 def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltGraph:
-    """Load a saved graph with its binaries, which runs without a compiler; see `load_graph`.
+    """Load what `save_compiled` has written, which runs without a compiler; see `load_graph`.
 
-    Args:
-        file: the file, which `save_compiled` has written.
-        trusted: whether its binaries may run, even if another user has written it.
+    If the file is `trusted`, its binaries may run, even if another user has written it.
 
     Raises:
         SavedGraphError: as `load_graph`; or it has no binaries, those of another architecture, or

@@ -165,10 +165,8 @@ def _dtype(dtype: torch.dtype) -> DtypeName:
 def save_graph(graph: Saveable, file: str | PathLike[str]) -> None:
     """Save a graph: its program before all passes, and its current weights.
 
-    Args:
-        graph: a flow graph, compiled or not, or a result of `hidet.compile`. The loaded form of the
-            latter takes its tensors flat, and returns a list, or its only output.
-        file: the file, which is written atomically.
+    The file is written atomically. What is loaded of a result of `hidet.compile` takes its tensors
+    flat, and returns a list, or its only output.
 
     Raises:
         HidetError: the graph has inputs or outputs that a file cannot represent.

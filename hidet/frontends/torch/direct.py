@@ -49,14 +49,10 @@ class _Function(torch.nn.Module):
 
 
 class DirectCall:
-    """A compiled model.
+    """A compiled model, whose program looks up its weights.
 
-    Args:
-        program: the compiled graph, which looks up its weights, and takes seeds at the end.
-        examples: the flat arguments of the trace.
-        tree: the pytree of the arguments.
-        results: the pytree of the outputs.
-        draws: the seeds.
+    `examples` are the flat arguments of the trace, `tree` and `results` the pytrees of the
+    arguments and of the outputs, `draws` the seeds that the program takes at the end.
     """
 
     def __init__(
@@ -103,7 +99,11 @@ class DirectCall:
 
     def _tensors(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         """Check arguments, and return those of the program."""
-        flat = arguments if self._is_flat else self._flattened(arguments)
+        flat: Sequence[Any] = arguments
+        if not self._is_flat:
+            flat, tree = tree_flatten(arguments)
+            if tree != self._tree:
+                raise HidetError(f"the arguments have the structure {tree}, not {self._tree}")
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
         tensors = flat if self._is_known(*flat) else self._checked(flat)
@@ -120,13 +120,6 @@ class DirectCall:
         if tensors and None not in self.wanted and all(map(is_, tensors, flat)):
             self._is_known = guard_of(tensors)
         return tensors
-
-    def _flattened(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
-        """Return the leaves of the arguments."""
-        flat, tree = tree_flatten(arguments)
-        if tree != self._tree:
-            raise HidetError(f"the arguments have the structure {tree}, not {self._tree}")
-        return flat
 
 
 class ByArguments:

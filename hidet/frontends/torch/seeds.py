@@ -62,13 +62,10 @@ def numbers_of(graph: fx.Graph) -> set[fx.Node]:
 
 
 def lift_draws(module: fx.GraphModule) -> tuple[fx.GraphModule, Draws]:
-    """Turn the seeds that a graph draws into additional arguments at the end.
+    """Turn the seeds that a graph draws into additional arguments at the end; return both.
 
     What is computed from seeds alone comes first, so that its consumers are fused with their other
     producers, such as a matmul.
-
-    Returns:
-        The graph, and the seeds that a call has to draw.
     """
     graph = module.graph
     drawn, early = graph.find_nodes(op="call_function", target=DRAW), numbers_of(graph)

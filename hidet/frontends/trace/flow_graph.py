@@ -134,8 +134,7 @@ class FlowGraph:
     def build(self, *, space: int | None = None) -> BuiltGraph:
         """Compile the graph; compilation is deferred to calls if it has named sizes.
 
-        Args:
-            space: the search space; the option `search_space` by default.
+        The search space is the option `search_space` by default.
 
         Raises:
             HidetError: it cannot be compiled.
