@@ -19,7 +19,7 @@ from torch import fx
 from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects import graph
@@ -212,19 +212,13 @@ def _specialized(launch: RecordedLaunch, numbers: Mapping[int, Number], name: st
         before[position].replace_all_uses_with(constant.result)
     tensors = [position for position in range(len(before)) if position not in numbers]
     for position in sorted(tensors, key=lambda n: not launch.lowered.is_readonly(n)):
-        _move_to_end(block, before[position])
-    for position in numbers:
-        block.erase_arg(before[position])
+        moved = block.insert_arg(before[position].type, len(block.args))
+        moved.name_hint = before[position].name_hint
+        before[position].replace_all_uses_with(moved)
+    for argument in before:
+        block.erase_arg(argument)
     grid, threads = kernel.launch_shape(launch.extents)
     named = KernelOp(name, grid, threads, kernel.detach_region(kernel.body))
     named.attributes |= kernel.attributes
     named.location = kernel.location
     return named
-
-
-def _move_to_end(block: Block, argument: SSAValue) -> None:
-    """Move an argument of a block to the end."""
-    moved = block.insert_arg(argument.type, len(block.args))
-    moved.name_hint = argument.name_hint
-    argument.replace_all_uses_with(moved)
-    block.erase_arg(argument)  # pyright: ignore[reportArgumentType]

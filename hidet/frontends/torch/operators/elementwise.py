@@ -11,12 +11,14 @@ from math import inf
 from typing import Any
 
 import torch
+from torch.fx.node import map_arg
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import GraphOp, Number, element_type, is_float
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, ComparisonOp, UnaryOp
+from hidet.frontends.torch.dtypes import element_of
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Operand,
@@ -131,8 +133,9 @@ def divide(g: Emitter, lhs: Operand, rhs: Operand, *, rounding_mode: str | None 
 
 
 def comparison(op: type[ComparisonOp], g: Emitter, lhs: Operand, rhs: Operand) -> SSAValue:
-    """A comparison in the promoted type."""
-    element = g.promoted_element(0, 1)
+    """A comparison in the type that torch promotes the operands to."""
+    args: Any = map_arg(g.node.args[:2], lambda node: node.meta["val"])
+    element = element_of(torch.result_type(*args))
     return g.emit(op(g.operand(lhs, element), g.operand(rhs, element)))
 
 
@@ -159,12 +162,7 @@ def clamp(
     return result
 
 
-ROUNDINGS: dict[Overload, type[UnaryOp]] = {
-    aten.ceil.default: graph.CeilOp,
-    aten.floor.default: graph.FloorOp,
-    aten.round.default: graph.RoundOp,
-    aten.trunc.default: graph.TruncOp,
-}
+ROUNDINGS = (graph.CeilOp, graph.FloorOp, graph.RoundOp, graph.TruncOp)
 
 UNARY: Table = {
     **{
@@ -173,7 +171,7 @@ UNARY: Table = {
         if issubclass(op, UnaryOp)
         for target in overloads_of(op.name, 1)
     },
-    **{target: partial(rounding, op) for target, op in ROUNDINGS.items()},
+    **{target: partial(rounding, op) for op in ROUNDINGS for target in overloads_of(op.name, 1)},
     aten.isinf.default: is_inf,
     aten.isnan.default: is_nan,
     aten.sign.default: sign,

@@ -159,14 +159,6 @@ class Emitter:
         """The shape of the result."""
         return tuple(self.meta.shape)
 
-    def promoted_element(self, *positions: int) -> Attribute:
-        """Return the element type that torch promotes two arguments to, such as of comparisons."""
-        values: list[Any] = [
-            argument.meta["val"] if isinstance(argument, fx.Node) else argument
-            for argument in (self.node.args[position] for position in positions)
-        ]
-        return element_of(torch.result_type(*values))
-
     def precision(self, kind: Literal["matmul", "conv"]) -> str:
         """Return the precision of a contraction with this result: "ieee" or "tf32"."""
         return fp32_precision(kind) if may_be_tf32(self.meta) else "ieee"
