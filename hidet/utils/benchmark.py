@@ -37,17 +37,15 @@ def benchmark_func(
 
     for _ in range(warmup):
         run_func()
-    times = [_milliseconds(run_func, number) for _ in range(repeat)]
+    times: list[float] = []
+    for _ in range(repeat):
+        _wait()
+        start = perf_counter()
+        for _ in range(number):
+            run_func()
+        _wait()
+        times.append((perf_counter() - start) * 1000 / number)
     return median_of(times) if median else times
-
-
-def _milliseconds(run_func: Callable[[], object], number: int) -> float:
-    _wait()
-    start = perf_counter()
-    for _ in range(number):
-        run_func()
-    _wait()
-    return (perf_counter() - start) * 1000 / number
 
 
 def _wait() -> None:

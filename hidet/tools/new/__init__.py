@@ -99,23 +99,15 @@ def _join(operands: tuple[str, ...], form: str) -> str:
     return ", ".join(form.format(operand) for operand in operands)
 
 
-@dataclass(frozen=True)
-class _Family:
-    """The elementwise operators of a number of tensors."""
-
-    base: str
-    operands: tuple[str, ...]
-    text: str
-
-
-_FAMILIES = {
-    1: _Family("FloatUnaryOp", ("x",), "%x : tensor<2x3xf32>"),
-    2: _Family(
+_FAMILIES: dict[int, tuple[str, tuple[str, ...], str]] = {
+    1: ("FloatUnaryOp", ("x",), "%x : tensor<2x3xf32>"),
+    2: (
         "FloatBinaryOp",
         ("x", "y"),
         "%x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>",
     ),
 }
+"""The base class, the operands and the text of operators of a number of tensors."""
 
 
 def _is_decomposed(name: str, operands: int) -> bool:
@@ -159,12 +151,12 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
     if name in (op.name.removeprefix("graph.") for op in Graph.operations):
         raise HidetError(f"there is an operator 'graph.{name}' already")
     is_decomposed = _is_decomposed(name, count)
-    family, title = _FAMILIES[count], class_name(name)
+    (base, names, text), title = _FAMILIES[count], class_name(name)
     summary = scalar.summary if scalar else f"Replace: what {name} gives"
     changed: list[str] = []
     if scalar is None:
         rules = "hidet/lowering/graph/compute_rules/scalars.py"
-        rule = fill("rule.py", name=name, parameters=_join(family.operands, "{}: SSAValue"))
+        rule = fill("rule.py", name=name, parameters=_join(names, "{}: SSAValue"))
         tree.insert(rules, rule, before="SCALAR_RULES: ")
         changed.append(
             tree.insert(rules, f"    graph.{title}Op: {name},\n", before="    graph.WhereOp: ")
@@ -174,15 +166,15 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         changed.append(
             tree.insert(kept, f'{line}"Replace: why it is kept",\n', before="    aten.all: ")
         )
-    fields = f'{family.base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
+    fields = f'{base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
     operation = f"{title}Op = define({fields})\n"
     if len(operation) > 101:
         operation = f"{title}Op = define(\n    {fields}\n)\n"
     lit_test = fill(
         "operator.mlir",
         name=name,
-        operation=f"graph.{name} {family.text}",
-        parameters=_join(family.operands, "%{} : tensor<2x3xf32>"),
+        operation=f"graph.{name} {text}",
+        parameters=_join(names, "%{} : tensor<2x3xf32>"),
         lowered=scalar.text if scalar else "compute.grid",
     )
     return [
@@ -202,7 +194,7 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
     _check_name(name, "[a-z][a-z0-9]*(_[a-z0-9]+)*", "'fdim'")
     if name in FUNCTIONS or name in MATH_FUNCTIONS:
         raise HidetError(f"there is a function '{name}' already")
-    taken = _FAMILIES[operands or 1].operands
+    taken = _FAMILIES[operands or 1][1]
     words = {
         "name": name,
         "parameters": _join(taken, "{}: float"),
