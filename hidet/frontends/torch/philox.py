@@ -27,10 +27,8 @@ def draw(count: int, device: torch.device) -> Tensor:
     return torch.randint(-limit, limit, (count, 2), dtype=torch.int32, device=device)
 
 
-@custom_op("hidet::draw_seeds", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,))
-def draw_seeds(count: int, device: torch.device) -> Tensor:
-    """Return what `draw` returns."""
-    return draw(count, device)
+_SEEDED = (torch.Tag.nondeterministic_seeded,)
+draw_seeds = custom_op("hidet::draw_seeds", draw, mutates_args=(), tags=_SEEDED)
 
 
 @draw_seeds.register_fake
