@@ -41,19 +41,23 @@ class Reads:
         self.order = {op: number for number, op in enumerate(block.ops)}
         self.is_transparent = cache(_is_transparent)
 
+    def direct_sources(self, op: Operation) -> list[SSAValue]:
+        """Return the values of the block that an op reads."""
+        return [
+            value
+            for inner in ops_in(op)
+            for value in inner.operands
+            if (owner := value.owner) is self.block or owner.parent is self.block
+        ]
+
     def sources(self, op: Operation) -> list[SSAValue]:
         """Return the values that an op reads, through views."""
         sources: dict[SSAValue, None] = {}
-        for inner in ops_in(op):
-            for value in inner.operands:
-                owner = value.owner
-                if owner is self.block:
-                    sources[value] = None
-                elif owner.parent is self.block:
-                    if isinstance(owner, GridOp) and self.is_transparent(owner):
-                        sources.update(dict.fromkeys(self.sources(owner)))
-                    else:
-                        sources[value] = None
+        for value in self.direct_sources(op):
+            if isinstance(value.owner, GridOp) and self.is_transparent(value.owner):
+                sources.update(dict.fromkeys(self.sources(value.owner)))
+            else:
+                sources[value] = None
         return list(sources)
 
     def readers(self, value: SSAValue) -> dict[Operation, None]:
@@ -239,13 +243,13 @@ class Fuser:
         results = [
             op.results[0]
             for op in ops
-            if op in group.ops and self._used_outside(op.results[0], group)
+            if op in group.ops and not self.reads.readers(op.results[0]).keys() <= group.ops.keys()
         ]
         if not results:
             return
         inputs = [
             value
-            for value in dict.fromkeys(v for op in ops for v in self._direct_sources(op))
+            for value in dict.fromkeys(v for op in ops for v in self.reads.direct_sources(op))
             if not (isinstance(value.owner, Operation) and value.owner in ops)
         ]
         body = Block(arg_types=[value.type for value in inputs])
@@ -285,41 +289,17 @@ class Fuser:
         found = set(members)
         pending = list(found)
         while pending:
-            for value in self._direct_sources(pending.pop()):
+            for value in self.reads.direct_sources(pending.pop()):
                 owner = value.owner
                 if isinstance(owner, GridOp) and owner not in self.group_of and owner not in found:
                     found.add(owner)
                     pending.append(owner)
         return found
 
-    def _direct_sources(self, op: Operation) -> list[SSAValue]:
-        """Return the values of the function that an op reads."""
-        return [
-            value
-            for inner in ops_in(op)
-            for value in inner.operands
-            if (owner := value.owner) is self.block or owner.parent is self.block
-        ]
-
     def _is_read_only_by(self, view: Operation, readers: Collection[Operation]) -> bool:
         """Return whether no op of the function but some readers reads a view."""
         users = (use.operation for use in view.results[0].uses)
         return all(self.block.find_ancestor_op_in_block(user) in readers for user in users)
-
-    def _used_outside(self, value: SSAValue, group: Group) -> bool:
-        """Return whether a non-member reads a value, directly or through views."""
-        for use in value.uses:
-            user: Operation | None = use.operation
-            while user is not None and user.parent is not self.block:
-                user = user.parent_op()
-            if user is None or user in group.ops:
-                continue
-            if isinstance(user, GridOp) and user not in self.group_of:
-                if self._used_outside(user.result, group):
-                    return True
-            else:
-                return True
-        return False
 
 
 def _moved(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
