@@ -5,21 +5,23 @@ op classes that they match and never create ops that they would have to match ag
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.walking import ops_in
 from hidet.rewriting.locations import LocatedBuilder, locate
 
+Pattern = Callable[[Any, PatternRewriter], None]
+"""Rewrites an op of the class that it is registered for; others are never passed to it."""
+
 
 def rewrite_once(
     region: Region,
-    patterns: Mapping[type[Operation], RewritePattern],
+    patterns: Mapping[type[Operation], Pattern],
     *,
     backwards: bool = False,
     inner_first: bool = False,
@@ -44,7 +46,7 @@ def rewrite_once(
         if op.parent is not None:
             rewriter.insertion_point = InsertPoint.before(op)
             rewriter.operation_insertion_handler = [partial(locate, location=op.location)]
-            patterns[type(op)].match_and_rewrite(op, rewriter)
+            patterns[type(op)](op, rewriter)
     return rewriter.has_done_action
 
 
@@ -54,34 +56,23 @@ Rule = Callable[[BuilderT, Any], SSAValue | None]
 """Builds the replacement of an op and returns its result, or None to keep the op."""
 
 
-@dataclass(frozen=True)
-class ReplaceByRule(RewritePattern, Generic[BuilderT]):
-    """An op is replaced by what the rule of its class builds, at the same location.
-
-    Unused ops are erased.
-    """
-
-    builder_class: type[BuilderT]
-    rules: Mapping[type[Operation], Rule[BuilderT]]
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
-        """Rewrite one op."""
-        if not any(result.uses for result in op.results):
-            rewriter.erase(op)
-            return
-        result = self.rules[type(op)](self.builder_class.like(op), op)
-        if result is not None:
-            rewriter.replace(op, [], [result])
-
-
 def apply_rules(
     region: Region,
     builder_class: type[BuilderT],
     rules: Mapping[type[Operation], Rule[BuilderT]],
 ) -> None:
-    """Apply rules to every op of a region in one backward walk.
+    """Replace each op of a region by what the rule of its class builds, in one backward walk.
 
     A rule sees the original operands. The ops that it builds are final and not visited again.
+    Unused ops are erased.
     """
-    pattern = ReplaceByRule(builder_class, rules)
-    rewrite_once(region, dict.fromkeys(rules, pattern), backwards=True)
+
+    def replace(op: Operation, rewriter: PatternRewriter) -> None:
+        if not any(result.uses for result in op.results):
+            rewriter.erase(op)
+            return
+        result = rules[type(op)](builder_class.like(op), op)
+        if result is not None:
+            rewriter.replace(op, [], [result])
+
+    rewrite_once(region, dict.fromkeys(rules, replace), backwards=True)

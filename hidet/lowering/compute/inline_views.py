@@ -3,7 +3,7 @@
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.grids import is_cheap_to_inline, is_view, is_weight_vector
 from hidet.dialects.compute import GridOp, LoadOp
@@ -11,20 +11,17 @@ from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.inlining import inline_into_loads, places_of
 
 
-class InlineView(RewritePattern):
+def inline_view(op: GridOp, rewriter: PatternRewriter) -> None:
     """A load of a view becomes a load of its source; unused views are erased.
 
     A load of a weight vector becomes its computation. A large view with several readers is kept.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        if not is_view(op) and not is_weight_vector(op):
-            return
-        places = places_of(op)
-        others = sum(not isinstance(use.operation, LoadOp) for use in op.result.uses)
-        if is_cheap_to_inline(op, len(places) + others):
-            inline_into_loads(op)
+    if not is_view(op) and not is_weight_vector(op):
+        return
+    places = places_of(op)
+    others = sum(not isinstance(use.operation, LoadOp) for use in op.result.uses)
+    if is_cheap_to_inline(op, len(places) + others):
+        inline_into_loads(op)
 
 
 class InlineViewsPass(ModulePass):
@@ -44,4 +41,4 @@ class InlineViewsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Inline views, producers first, so that chains are short when they are copied."""
-        rewrite_once(op.body, {GridOp: InlineView()})
+        rewrite_once(op.body, {GridOp: inline_view})

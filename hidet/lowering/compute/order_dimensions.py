@@ -7,7 +7,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.grids import (
@@ -28,41 +28,38 @@ from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.inlining import inline_into_loads
 
 
-class OrderDimensions(RewritePattern):
+def order_dimensions(op: GridOp, rewriter: PatternRewriter) -> None:
     """A grid takes the dimension order of its source, and a view restores its own order.
 
         y[n, c, h, w] = relu(x[n, h, w, c])     becomes     z[n, h, w, c] = relu(x[n, h, w, c])
 
     and loads of y[n, c, h, w] become loads of z[n, h, w, c].
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        is_vector = sum(extent > 1 for extent in op.shape) < 2
-        if is_vector or is_view(op) or op.is_stored or _is_of_rows(op):
-            return
-        order = order_of(op)
-        if order == sorted(order) or _is_flattened(op, order):
-            return
-        b = GridBuilder.like(op)
-        element, shape = element_of(op.result), op.shape
-        ordered = GridOp(TensorType(element, [shape[dim] for dim in order]), _permuted(op, order))
-        tensor = b.insert(ordered).result
-        tensor.name_hint = op.result.name_hint
-        for load in [use.operation for use in op.result.uses]:
-            if isinstance(load, LoadOp):
-                load.operands = [tensor, *(load.indices[dim] for dim in order)]
-                load.result.name_hint = load.result.name_hint or tensor.name_hint
-                rewriter.notify_op_modified(load)
-        if not op.result.uses:
-            rewriter.erase(op)
-            return
-        view = GridOp(op.result.type)
-        for index, dim in zip(ordered.indices, order, strict=True):
-            view.indices[dim].name_hint = index.name_hint
-        with b.inside(view.body.block):
-            b.insert(YieldOp(b.element(tensor, [view.indices[dim] for dim in order])))
-        rewriter.replace(op, view)
+    is_vector = sum(extent > 1 for extent in op.shape) < 2
+    if is_vector or is_view(op) or op.is_stored or _is_of_rows(op):
+        return
+    order = order_of(op)
+    if order == sorted(order) or _is_flattened(op, order):
+        return
+    b = GridBuilder.like(op)
+    element, shape = element_of(op.result), op.shape
+    ordered = GridOp(TensorType(element, [shape[dim] for dim in order]), _permuted(op, order))
+    tensor = b.insert(ordered).result
+    tensor.name_hint = op.result.name_hint
+    for load in [use.operation for use in op.result.uses]:
+        if isinstance(load, LoadOp):
+            load.operands = [tensor, *(load.indices[dim] for dim in order)]
+            load.result.name_hint = load.result.name_hint or tensor.name_hint
+            rewriter.notify_op_modified(load)
+    if not op.result.uses:
+        rewriter.erase(op)
+        return
+    view = GridOp(op.result.type)
+    for index, dim in zip(ordered.indices, order, strict=True):
+        view.indices[dim].name_hint = index.name_hint
+    with b.inside(view.body.block):
+        b.insert(YieldOp(b.element(tensor, [view.indices[dim] for dim in order])))
+    rewriter.replace(op, view)
 
 
 def _permuted(grid: GridOp, order: Sequence[int]) -> Region:
@@ -150,7 +147,7 @@ FEW = 64
 """Matmuls with fewer rows or columns are left to their own schedules."""
 
 
-class TransposeMatmul(RewritePattern):
+def transpose_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
     """A matmul whose columns are reduced becomes its transpose, whose rows are.
 
         y = a @ b     z[j, i] = y[i, j] + r[j, i]     mean of z along i
@@ -161,28 +158,25 @@ class TransposeMatmul(RewritePattern):
 
     so that the result is stored in the order in which it is read.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        shape = shape_of(op.result)
-        is_plain = len(shape_of(op.lhs)) == len(shape_of(op.rhs)) == 2 and min(shape) >= FEW
-        if not is_plain or not _is_reduced(op.result) or not all(map(_has_strides, op.operands)):
-            return
-        b = GridBuilder.like(op)
-        product = b.insert(
-            MatmulOp(
-                _transposed(b, op.rhs),
-                _transposed(b, op.lhs),
-                precision=op.precision.data,
-                result_element=element_of(op.result),
-            )
-        ).result
-        product.name_hint = op.result.name_hint
-        operands, result = set(op.operands), _transposed(b, product)
-        rewriter.replace(op, [], [result])
-        for view in (result, *operands):
-            if isinstance(view.owner, GridOp) and is_view(view.owner):
-                inline_into_loads(view.owner)
+    shape = shape_of(op.result)
+    is_plain = len(shape_of(op.lhs)) == len(shape_of(op.rhs)) == 2 and min(shape) >= FEW
+    if not is_plain or not _is_reduced(op.result) or not all(map(_has_strides, op.operands)):
+        return
+    b = GridBuilder.like(op)
+    product = b.insert(
+        MatmulOp(
+            _transposed(b, op.rhs),
+            _transposed(b, op.lhs),
+            precision=op.precision.data,
+            result_element=element_of(op.result),
+        )
+    ).result
+    product.name_hint = op.result.name_hint
+    operands, result = set(op.operands), _transposed(b, product)
+    rewriter.replace(op, [], [result])
+    for view in (result, *operands):
+        if isinstance(view.owner, GridOp) and is_view(view.owner):
+            inline_into_loads(view.owner)
 
 
 def _transposed(b: GridBuilder, matrix: SSAValue) -> SSAValue:
@@ -247,4 +241,4 @@ class OrderDimensionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Reorder the grids of a module, producers first."""
-        rewrite_once(op.body, {MatmulOp: TransposeMatmul(), GridOp: OrderDimensions()})
+        rewrite_once(op.body, {MatmulOp: transpose_matmul, GridOp: order_dimensions})

@@ -1,7 +1,7 @@
 """The pass `split-products`: splits the K dimension of matmuls (split-K)."""
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 
 from xdsl.context import Context
@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.grids import has_reduction, is_in_order, rows_of_grid
 from hidet.arch.chips import Arch
@@ -24,51 +24,45 @@ from hidet.lowering.templates.splits import best_split
 from hidet.pass_options import PassOptions
 
 
-@dataclass
-class SplitProduct(RewritePattern):
+def split_product(arch: Arch, slices: str, op: MatmulOp, rewriter: PatternRewriter) -> None:
     """A matmul becomes a batch of matmuls over slices of K, and their sum.
 
     `[m, k] x [k, n]` is the sum over the slices of `[parts, m, k / parts] x [parts, k / parts, n]`.
     """
+    parts = _count_of_parts(arch, slices, op)
+    if parts == 1:
+        return
+    b = GridBuilder.like(op)
+    rank = len(shape_of(op.result))
+    product = b.insert(
+        MatmulOp(
+            parts_of(b, op.lhs, rank, parts, 1),
+            parts_of(b, op.rhs, rank, parts, 0),
+            precision=op.precision.data,
+            result_element=computation_type(element_of(op.result)),
+        )
+    ).result
+    product.name_hint = "parts"
 
-    arch: Arch
-    slices: str
+    def total(indices: Indices) -> SSAValue:
+        values = [b.element(product, [part, *indices]) for part in range(parts)]
+        return reduce(lambda one, other: b.apply(arith.AddfOp, one, other), values)
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        parts = self._parts(op)
-        if parts == 1:
-            return
-        b = GridBuilder.like(op)
-        rank = len(shape_of(op.result))
-        product = b.insert(
-            MatmulOp(
-                parts_of(b, op.lhs, rank, parts, 1),
-                parts_of(b, op.rhs, rank, parts, 0),
-                precision=op.precision.data,
-                result_element=computation_type(element_of(op.result)),
-            )
-        ).result
-        product.name_hint = "parts"
+    result = b.grid(shape_of(op.result), element_of(op.result), total)
+    result.name_hint = op.result.name_hint
+    rewriter.replace(op, [], [result])
 
-        def total(indices: Indices) -> SSAValue:
-            values = [b.element(product, [part, *indices]) for part in range(parts)]
-            return reduce(lambda one, other: b.apply(arith.AddfOp, one, other), values)
 
-        result = b.grid(shape_of(op.result), element_of(op.result), total)
-        result.name_hint = op.result.name_hint
-        rewriter.replace(op, [], [result])
-
-    def _parts(self, op: MatmulOp) -> int:
-        """Return the number of slices: that of the option, or the best by the cost model."""
-        problem = Problem.of(op)
-        if self.slices.isdecimal():
-            parts, is_float = int(self.slices), isinstance(element_of(op.result), AnyFloat)
-            return parts if is_float and problem.k % parts == 0 else 1
-        if self.slices == "disabled":
-            return 1
-        parts = best_split(problem, self.arch, joins=True)
-        return parts if parts == 1 or _is_for_norm(op.result) else best_split(problem, self.arch)
+def _count_of_parts(arch: Arch, slices: str, op: MatmulOp) -> int:
+    """Return the number of slices: that of the option, or the best by the cost model."""
+    problem = Problem.of(op)
+    if slices.isdecimal():
+        parts, is_float = int(slices), isinstance(element_of(op.result), AnyFloat)
+        return parts if is_float and problem.k % parts == 0 else 1
+    if slices == "disabled":
+        return 1
+    parts = best_split(problem, arch, joins=True)
+    return parts if parts == 1 or _is_for_norm(op.result) else best_split(problem, arch)
 
 
 def _is_for_norm(value: OpResult) -> bool:
@@ -126,4 +120,5 @@ class SplitProductsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Split the products of a module."""
-        rewrite_once(op.body, {MatmulOp: SplitProduct(Arch.parse(self.arch), self.parallel_k)})
+        split = partial(split_product, Arch.parse(self.arch), self.parallel_k)
+        rewrite_once(op.body, {MatmulOp: split})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
@@ -23,7 +23,7 @@ from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-class InterchangeLoop(RewritePattern):
+def interchange_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
     """An unrolled loop over adjacent elements moves inside the reduction loops in its body.
 
         for v in 0..8 { total = 0   for r { total += x[r, 8 * i + v] }   y[8 * i + v] = total }
@@ -36,13 +36,10 @@ class InterchangeLoop(RewritePattern):
 
     so that `vectorize` finds a vector load in each iteration of r.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
-        parts = _Fission.of(op)
-        if parts is not None:
-            parts.build()
-            rewriter.erase(op)
+    parts = _Fission.of(op)
+    if parts is not None:
+        parts.build()
+        rewriter.erase(op)
 
 
 @dataclass(frozen=True)
@@ -242,5 +239,5 @@ class InterchangeLoopsPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Interchange the loops of one kernel."""
-        if rewrite_once(kernel.body, {scf.ForOp: InterchangeLoop()}):
+        if rewrite_once(kernel.body, {scf.ForOp: interchange_loop}):
             drop_dead_code(kernel)

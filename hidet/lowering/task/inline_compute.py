@@ -1,7 +1,7 @@
 """The pass `inline-compute`: inlines views into their loads and stores."""
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
@@ -15,58 +15,46 @@ from hidet.rewriting.inlining import inline_into_loads
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-class ExpandCopyOfView(RewritePattern):
+def expand_copy_of_view(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A copy from or to a view becomes a foreach over its elements."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        if isinstance(op.source.type, TensorType) or isinstance(op.target.type, TensorType):
-            expand_copy(op)
-            rewriter.erase(op)
-
-
-class InlineSink(RewritePattern):
-    """A store to a sink becomes the sink's body."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: SinkOp, rewriter: PatternRewriter) -> None:
-        for use in list(op.result.uses):
-            store = use.operation
-            if not isinstance(store, StoreOp):
-                raise ScheduleError(f"{store.name} of a compute.sink; only stores are allowed")
-            KernelBuilder(InsertPoint.before(store)).splice(op.body, [*store.indices, store.value])
-            rewriter.erase(store)
+    if isinstance(op.source.type, TensorType) or isinstance(op.target.type, TensorType):
+        expand_copy(op)
         rewriter.erase(op)
 
 
-class InlineGrid(RewritePattern):
+def inline_sink(op: SinkOp, rewriter: PatternRewriter) -> None:
+    """A store to a sink becomes the sink's body."""
+    for use in list(op.result.uses):
+        store = use.operation
+        if not isinstance(store, StoreOp):
+            raise ScheduleError(f"{store.name} of a compute.sink; only stores are allowed")
+        KernelBuilder(InsertPoint.before(store)).splice(op.body, [*store.indices, store.value])
+        rewriter.erase(store)
+    rewriter.erase(op)
+
+
+def inline_grid(op: GridOp, rewriter: PatternRewriter) -> None:
     """A load of a grid becomes the grid's body.
 
     Consumers are visited first: by then all loads of a grid exist.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GridOp, rewriter: PatternRewriter) -> None:
-        inline_into_loads(op)
-        for use in op.result.uses:
-            raise ScheduleError(
-                f"{use.operation.name} of a compute.grid in a kernel; only loads are allowed"
-            )
+    inline_into_loads(op)
+    for use in op.result.uses:
+        raise ScheduleError(
+            f"{use.operation.name} of a compute.grid in a kernel; only loads are allowed"
+        )
 
 
-class LowerReduce(RewritePattern):
+def lower_reduce(op: ReduceOp, rewriter: PatternRewriter) -> None:
     """`compute.reduce` becomes a sequential loop with an accumulator variable."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ReduceOp, rewriter: PatternRewriter) -> None:
-        builder = KernelBuilder(InsertPoint.before(op))
-        total = builder.local_array(op.result.type, [])
-        total.name_hint = "total"
-        builder.store(builder.neutral(op.kind.data, op.result.type), total)
-        with builder.loops(op.shape) as indices:
-            (value,) = builder.unwrap(op.body, indices)
-            builder.store(builder.combine(op.kind.data, builder.load(total), value), total)
-        rewriter.replace(op, [], [builder.load(total)])
+    builder = KernelBuilder(InsertPoint.before(op))
+    total = builder.local_array(op.result.type, [])
+    total.name_hint = "total"
+    builder.store(builder.neutral(op.kind.data, op.result.type), total)
+    with builder.loops(op.shape) as indices:
+        (value,) = builder.unwrap(op.body, indices)
+        builder.store(builder.combine(op.kind.data, builder.load(total), value), total)
+    rewriter.replace(op, [], [builder.load(total)])
 
 
 class InlineComputePass(KernelPass):
@@ -80,6 +68,6 @@ class InlineComputePass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Inline in one kernel."""
-        rewrite_once(kernel.body, {CopyOp: ExpandCopyOfView()})
-        rewrite_once(kernel.body, {SinkOp: InlineSink(), GridOp: InlineGrid()}, backwards=True)
-        rewrite_once(kernel.body, {ReduceOp: LowerReduce()}, inner_first=True)
+        rewrite_once(kernel.body, {CopyOp: expand_copy_of_view})
+        rewrite_once(kernel.body, {SinkOp: inline_sink, GridOp: inline_grid}, backwards=True)
+        rewrite_once(kernel.body, {ReduceOp: lower_reduce}, inner_first=True)

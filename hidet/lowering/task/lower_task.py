@@ -1,14 +1,14 @@
 """The pass `lower-task`: lowers block-level task ops to per-thread code."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of
@@ -25,7 +25,7 @@ from hidet.dialects.task.layout import SharedLayoutAttr, map_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.dialects.walking import ops_in
 from hidet.errors import ScheduleError
-from hidet.lowering.single_walk import rewrite_once
+from hidet.lowering.single_walk import Pattern, rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier, thread_index, workers_of
 from hidet.lowering.task.lower_mma import lower_mma
@@ -110,43 +110,37 @@ Digits: TypeAlias = dict[tuple[int, int], Index]
 """The values of repeat digits of an index, by stride and extent."""
 
 
-@dataclass(frozen=True)
-class LowerForeach(RewritePattern):
+def lower_foreach(digits: dict[SSAValue, Digits], op: ForeachOp, rewriter: PatternRewriter) -> None:
     """`task.foreach` becomes a loop nest over the repeat digits of its map.
 
     `digits` collects the digits of its indices, which index register tiles of the same map.
     """
-
-    digits: dict[SSAValue, Digits]
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
-        builder = KernelBuilder(InsertPoint.before(op))
-        tasks = op.tasks
-        task = first_task(builder, tasks, op.worker)
-        limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
-        hints = [hint.data for hint in op.unroll or ()] or [0] * tasks.rank
-        unroll = [
-            tasks.tasks_per_worker <= limit if hint == 0 else hint == UNROLLED or hint
-            for hint in (hints[digit.dim] for digit in tasks.repeat_digits)
+    builder = KernelBuilder(InsertPoint.before(op))
+    tasks = op.tasks
+    task = first_task(builder, tasks, op.worker)
+    limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
+    hints = [hint.data for hint in op.unroll or ()] or [0] * tasks.rank
+    unroll = [
+        tasks.tasks_per_worker <= limit if hint == 0 else hint == UNROLLED or hint
+        for hint in (hints[digit.dim] for digit in tasks.repeat_digits)
+    ]
+    extents = [digit.extent for digit in tasks.repeat_digits]
+    marks = {ASYNC: op.attributes[ASYNC]} if ASYNC in op.attributes else {}
+    with builder.loops(extents, unroll=unroll, marks=marks) as counters:
+        for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
+            task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))
+        indices = [builder.index(index) for index in task]
+        for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
+            known = digits.setdefault(indices[digit.dim], {})
+            known[digit.stride, digit.extent] = counter
+        conditions = [
+            builder.less(index, bound)
+            for index, bound, extent in zip(indices, op.extents, tasks.shape, strict=True)
+            if bound < extent
         ]
-        extents = [digit.extent for digit in tasks.repeat_digits]
-        marks = {ASYNC: op.attributes[ASYNC]} if ASYNC in op.attributes else {}
-        with builder.loops(extents, unroll=unroll, marks=marks) as counters:
-            for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
-                task[digit.dim] = builder.add(task[digit.dim], builder.mul(counter, digit.stride))
-            indices = [builder.index(index) for index in task]
-            for digit, counter in zip(tasks.repeat_digits, counters, strict=True):
-                known = self.digits.setdefault(indices[digit.dim], {})
-                known[digit.stride, digit.extent] = counter
-            conditions = [
-                builder.less(index, bound)
-                for index, bound, extent in zip(indices, op.extents, tasks.shape, strict=True)
-                if bound < extent
-            ]
-            with builder.when_all(conditions):
-                builder.unwrap(op.body, indices)
-        rewriter.erase(op)
+        with builder.when_all(conditions):
+            builder.unwrap(op.body, indices)
+    rewriter.erase(op)
 
 
 def _uses_tiles(op: ForeachOp) -> bool:
@@ -157,106 +151,95 @@ def _uses_tiles(op: ForeachOp) -> bool:
     )
 
 
-class LowerCopy(RewritePattern):
+def lower_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A `task.copy` between a tile and a buffer becomes a `task.foreach` over its elements."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        expand_copy(op)
-        rewriter.erase(op)
+    expand_copy(op)
+    rewriter.erase(op)
 
 
-class LowerMatmul(RewritePattern):
+def lower_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
     """`task.matmul` becomes mma.sync or wgmma instructions, or scalar FMA with k outermost."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        if op.instruction is not None:
-            lower = lower_wgmma if op.can_be_async else lower_mma
-            lower(op, op.instruction)
-            rewriter.erase(op)
-            return
-        builder = KernelBuilder(InsertPoint.before(op))
-        result = element_of(op.accumulator)
-        with builder.loop(op.depth, unroll=True, name="k") as k:
-            foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
-            with builder.inside(foreach.body.block):
-                i, j = foreach.indices
-                operands = [
-                    _extended(builder, builder.load(op.lhs, [*op.lhs_offsets, i, k]), result),
-                    _extended(builder, builder.load(op.rhs, [*op.rhs_offsets, k, j]), result),
-                ]
-                product = builder.combine(ReduceKind.MUL, *operands)
-                total = builder.combine(
-                    ReduceKind.ADD, builder.load(op.accumulator, [i, j]), product
-                )
-                builder.store(total, op.accumulator, [i, j])
+    if op.instruction is not None:
+        lower = lower_wgmma if op.can_be_async else lower_mma
+        lower(op, op.instruction)
         rewriter.erase(op)
+        return
+    builder = KernelBuilder(InsertPoint.before(op))
+    result = element_of(op.accumulator)
+    with builder.loop(op.depth, unroll=True, name="k") as k:
+        foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
+        with builder.inside(foreach.body.block):
+            i, j = foreach.indices
+            operands = [
+                _extended(builder, builder.load(op.lhs, [*op.lhs_offsets, i, k]), result),
+                _extended(builder, builder.load(op.rhs, [*op.rhs_offsets, k, j]), result),
+            ]
+            product = builder.combine(ReduceKind.MUL, *operands)
+            total = builder.combine(ReduceKind.ADD, builder.load(op.accumulator, [i, j]), product)
+            builder.store(total, op.accumulator, [i, j])
+    rewriter.erase(op)
 
 
 def _extended(builder: KernelBuilder, value: SSAValue, kind: Attribute) -> SSAValue:
     return value if value.type == kind else builder.insert(ExtFOp(value, kind)).result
 
 
-class LowerCombine(RewritePattern):
+def lower_combine(op: CombineOp, rewriter: PatternRewriter) -> None:
     """`task.combine` becomes butterfly shuffles within each warp, then an exchange between warps.
 
     Lanes that hold the same element differ in the replicate digits of the map. Partial values of
     different warps are exchanged through shared memory.
     """
+    threads = workers_of(op)
+    _check_owners(op, threads)
+    builder = KernelBuilder(InsertPoint.before(op))
+    offsets = [
+        digit.weight << bit
+        for digit in map_of(op.tile.type).replicate_digits
+        for bit in range(digit.extent.bit_length() - 1)
+    ]
+    warps = [offset // WARP for offset in offsets if offset >= WARP]
+    for offset in offsets:
+        if offset < WARP:
+            _shuffle(builder, op, offset)
+    if warps:
+        _exchange(builder, op, warps, threads)
+    rewriter.erase(op)
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CombineOp, rewriter: PatternRewriter) -> None:
-        threads = workers_of(op)
-        _check_owners(op, threads)
-        builder = KernelBuilder(InsertPoint.before(op))
-        offsets = [
-            digit.weight << bit
-            for digit in map_of(op.tile.type).replicate_digits
-            for bit in range(digit.extent.bit_length() - 1)
-        ]
-        warps = [offset // WARP for offset in offsets if offset >= WARP]
-        for offset in offsets:
-            if offset < WARP:
-                self._shuffle(builder, op, offset)
-        if warps:
-            self._exchange(builder, op, warps, threads)
-        rewriter.erase(op)
 
-    @staticmethod
-    def _shuffle(builder: KernelBuilder, op: CombineOp, offset: int) -> None:
-        """Combine every element with that of the lane that differs in one bit."""
-        foreach = builder.insert(ForeachOp(op.tile, op.worker))
-        with builder.inside(foreach.body.block):
-            mine = builder.load(op.tile, foreach.indices)
-            other = _from_lane(builder, mine, offset)
-            total = builder.combine(op.kind.data, mine, other)
-            builder.store(total, op.tile, foreach.indices)
+def _shuffle(builder: KernelBuilder, op: CombineOp, offset: int) -> None:
+    """Combine every element with that of the lane that differs in one bit."""
+    foreach = builder.insert(ForeachOp(op.tile, op.worker))
+    with builder.inside(foreach.body.block):
+        mine = builder.load(op.tile, foreach.indices)
+        other = _from_lane(builder, mine, offset)
+        total = builder.combine(op.kind.data, mine, other)
+        builder.store(total, op.tile, foreach.indices)
 
-    @staticmethod
-    def _exchange(builder: KernelBuilder, op: CombineOp, warps: list[int], threads: int) -> None:
-        """Combine across warps: each lane stores its value, then reads those of its partners."""
-        thread = builder.mod(op.worker, threads)
-        scratch = builder.shared_tile(element_of(op.tile), [threads])
-        foreach = builder.insert(ForeachOp(op.tile, op.worker))
-        with builder.inside(foreach.body.block):
-            value = builder.load(op.tile, foreach.indices)
-            builder.store(value, scratch, [thread])
-            insert_barrier(builder, op)
-            first = thread
-            for warp in warps:
-                bit = builder.mod(builder.div(thread, warp * WARP), 2)
-                first = builder.subtract(first, builder.mul(bit, warp * WARP))
-            total = builder.local_array(value.type, [])
-            builder.store(builder.neutral(op.kind.data, value.type), total)
-            with builder.loops([2] * len(warps), unroll=True) as counters:
-                partner = first
-                for counter, warp in zip(counters, warps, strict=True):
-                    partner = builder.add(partner, builder.mul(counter, warp * WARP))
-                theirs = builder.load(scratch, [partner])
-                builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
-            builder.store(builder.load(total), op.tile, foreach.indices)
-            insert_barrier(builder, op)
+
+def _exchange(builder: KernelBuilder, op: CombineOp, warps: list[int], threads: int) -> None:
+    """Combine across warps: each lane stores its value, then reads those of its partners."""
+    thread = builder.mod(op.worker, threads)
+    scratch = builder.shared_tile(element_of(op.tile), [threads])
+    foreach = builder.insert(ForeachOp(op.tile, op.worker))
+    with builder.inside(foreach.body.block):
+        value = builder.load(op.tile, foreach.indices)
+        builder.store(value, scratch, [thread])
+        insert_barrier(builder, op)
+        first = thread
+        for warp in warps:
+            bit = builder.mod(builder.div(thread, warp * WARP), 2)
+            first = builder.subtract(first, builder.mul(bit, warp * WARP))
+        total = builder.local_array(value.type, [])
+        builder.store(builder.neutral(op.kind.data, value.type), total)
+        with builder.loops([2] * len(warps), unroll=True) as counters:
+            partner = first
+            for counter, warp in zip(counters, warps, strict=True):
+                partner = builder.add(partner, builder.mul(counter, warp * WARP))
+            theirs = builder.load(scratch, [partner])
+            builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
+        builder.store(builder.load(total), op.tile, foreach.indices)
+        insert_barrier(builder, op)
 
 
 def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue:
@@ -286,91 +269,80 @@ def _check_owners(op: CombineOp, threads: int) -> None:
         )
 
 
-class LowerGroup(RewritePattern):
+def lower_group(op: GroupOp, rewriter: PatternRewriter) -> None:
     """`task.group` becomes a branch on the thread index."""
+    kernel = kernel_of(op)
+    builder = KernelBuilder(InsertPoint.before(op))
+    thread = builder.index(thread_index(builder, kernel))
+    first, stop = op.threads.start, op.threads.stop
+    conditions = [builder.less(thread, stop)] if stop < kernel.threads else []
+    if first > 0:
+        since = arith.CmpiOp(thread, builder.index(first), "sge")
+        conditions.append(builder.insert(since).result)
+    arguments = [builder.subtract(thread, first)]
+    if op.multiplicity > 1:  # a quotient of the thread is known to be uniform in warps
+        copy = builder.subtract(builder.div(thread, op.workers), first // op.workers)
+        arguments = [builder.mod(thread, op.workers), copy]
+    values = [builder.index(each) for each in arguments]
+    if first > 0:
+        values[0].name_hint = op.worker.name_hint
+    with builder.when_all(conditions):
+        builder.unwrap(op.body, values)
+    rewriter.erase(op)
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: GroupOp, rewriter: PatternRewriter) -> None:
-        kernel = kernel_of(op)
-        builder = KernelBuilder(InsertPoint.before(op))
-        thread = builder.index(thread_index(builder, kernel))
-        first, stop = op.threads.start, op.threads.stop
-        conditions = [builder.less(thread, stop)] if stop < kernel.threads else []
-        if first > 0:
-            since = arith.CmpiOp(thread, builder.index(first), "sge")
-            conditions.append(builder.insert(since).result)
-        arguments = [builder.subtract(thread, first)]
-        if op.multiplicity > 1:  # a quotient of the thread is known to be uniform in warps
-            copy = builder.subtract(builder.div(thread, op.workers), first // op.workers)
-            arguments = [builder.mod(thread, op.workers), copy]
-        values = [builder.index(each) for each in arguments]
-        if first > 0:
-            values[0].name_hint = op.worker.name_hint
-        with builder.when_all(conditions):
-            builder.unwrap(op.body, values)
+
+def lower_access(op: LoadOp | StoreOp, rewriter: PatternRewriter) -> None:
+    """A load or store of a buffer becomes that of `memref`."""
+    builder = KernelBuilder.like(op)
+    if isinstance(op, LoadOp):
+        rewriter.replace(op, [], [builder.load(op.source, op.indices)])
+    else:
+        builder.store(op.value, op.target, op.indices)
         rewriter.erase(op)
 
 
-class LowerAccess(RewritePattern):
-    """A load or store of a buffer becomes that of `memref`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: LoadOp | StoreOp, rewriter: PatternRewriter) -> None:
-        builder = KernelBuilder.like(op)
-        if isinstance(op, LoadOp):
-            rewriter.replace(op, [], [builder.load(op.source, op.indices)])
-        else:
-            builder.store(op.value, op.target, op.indices)
-            rewriter.erase(op)
-
-
-@dataclass(frozen=True)
-class LowerTile(RewritePattern):
+def lower_tile(
+    digits: dict[SSAValue, Digits], op: memref.AllocaOp, rewriter: PatternRewriter
+) -> None:
     """A tile becomes a plain array.
 
     That of a register tile is per thread, with one dimension per repeat digit; that of a swizzled
     shared tile consists of panels. `digits` are known digits of indices.
     """
+    tile, kind = op.memref, memref_type(op.memref)
+    if isinstance(kind.layout, SharedLayoutAttr):
+        builder = KernelBuilder(InsertPoint.before(op))
+        array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
+        replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
+        rewriter.erase(op)
+    elif space_of(kind) is Space.REGISTER:
+        _lower_registers(op, digits)
+        rewriter.erase(op)
 
-    digits: dict[SSAValue, Digits]
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: memref.AllocaOp, rewriter: PatternRewriter) -> None:
-        tile, kind = op.memref, memref_type(op.memref)
-        if isinstance(kind.layout, SharedLayoutAttr):
-            builder = KernelBuilder(InsertPoint.before(op))
-            array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
-            replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
-            rewriter.erase(op)
-        elif space_of(kind) is Space.REGISTER:
-            self._lower_registers(op)
-            rewriter.erase(op)
+def _lower_registers(op: memref.AllocaOp, digits: dict[SSAValue, Digits]) -> None:
+    tasks = map_of(op.memref.type)
+    shape = extents = [digit.extent for digit in tasks.repeat_digits]
+    instructions = [u.operation for u in op.memref.uses if isinstance(u.operation, InstructionOp)]
+    for each in instructions:
+        _check_fragments(each, op.memref)
+    if instructions:  # they access adjacent elements
+        shape = [tasks.tasks_per_worker]
+    array = KernelBuilder(InsertPoint.before(op)).local_array(element_of(op.memref), shape)
+    mark_unsigned(array, like=op.memref)
 
-    def _lower_registers(self, op: memref.AllocaOp) -> None:
-        tasks = map_of(op.memref.type)
-        shape = extents = [digit.extent for digit in tasks.repeat_digits]
-        instructions = [
-            u.operation for u in op.memref.uses if isinstance(u.operation, InstructionOp)
-        ]
-        for each in instructions:
-            _check_fragments(each, op.memref)
-        if instructions:  # they access adjacent elements
-            shape = [tasks.tasks_per_worker]
-        array = KernelBuilder(InsertPoint.before(op)).local_array(element_of(op.memref), shape)
-        mark_unsigned(array, like=op.memref)
+    def place(builder: KernelBuilder, indices: Sequence[SSAValue]) -> list[Index]:
+        registers: list[Index] = []
+        for d in tasks.repeat_digits:
+            value = digits.get(indices[d.dim], {}).get((d.stride, d.extent))
+            if value is None:
+                value = builder.div(indices[d.dim], d.stride)
+                if d.stride * d.extent < tasks.shape[d.dim]:
+                    value = builder.mod(value, d.extent)
+            registers.append(value)
+        return [builder.linearize(registers, extents)] if instructions else registers
 
-        def place(builder: KernelBuilder, indices: Sequence[SSAValue]) -> list[Index]:
-            registers: list[Index] = []
-            for d in tasks.repeat_digits:
-                value = self.digits.get(indices[d.dim], {}).get((d.stride, d.extent))
-                if value is None:
-                    value = builder.div(indices[d.dim], d.stride)
-                    if d.stride * d.extent < tasks.shape[d.dim]:
-                        value = builder.mod(value, d.extent)
-                registers.append(value)
-            return [builder.linearize(registers, extents)] if instructions else registers
-
-        replace_tile(op, array, place)
+    replace_tile(op, array, place)
 
 
 def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:
@@ -398,15 +370,15 @@ class LowerTaskPass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Lower one kernel."""
         digits: dict[SSAValue, Digits] = {}
-        steps: tuple[dict[type[Operation], RewritePattern], ...] = (
-            {CopyOp: LowerCopy(), MatmulOp: LowerMatmul(), CombineOp: LowerCombine()},
+        steps: tuple[dict[type[Operation], Pattern], ...] = (
+            {CopyOp: lower_copy, MatmulOp: lower_matmul, CombineOp: lower_combine},
             {
-                ForeachOp: LowerForeach(digits),
-                GroupOp: LowerGroup(),
-                LoadOp: LowerAccess(),
-                StoreOp: LowerAccess(),
+                ForeachOp: partial(lower_foreach, digits),
+                GroupOp: lower_group,
+                LoadOp: lower_access,
+                StoreOp: lower_access,
             },
-            {memref.AllocaOp: LowerTile(digits)},
+            {memref.AllocaOp: partial(lower_tile, digits)},
         )
         for patterns in steps:
             rewrite_once(kernel.body, patterns, inner_first=True)

@@ -1,7 +1,7 @@
 """The pass `map-copies`: assigns task maps to copies of shared tiles."""
 
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.dialects.cuda.kernel import KernelOp
@@ -14,23 +14,20 @@ from hidet.mapping import vector_map
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-class MapCopy(RewritePattern):
+def map_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A copy with the map `?` is distributed over all workers, coalesced in global memory.
 
     Each lane copies a vector if both sides are contiguous and the tile is divisible by vectors.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        if op.map is None or op.map.data is not None:
-            return
-        workers = workers_of(op)
-        shape = shape_of(op.tile)[len(op.tile_offsets) :]
-        rank = len(shape_of(op.other))
-        run = contiguous_run(op.other, range(rank - len(shape), rank))
-        dim = run.dim - (rank - len(shape))
-        length = run.length if _is_contiguous(op.tile, dim, len(shape)) else 1
-        op.map = TaskMapAttr(vector_map(shape, dim, length, workers))
+    if op.map is None or op.map.data is not None:
+        return
+    workers = workers_of(op)
+    shape = shape_of(op.tile)[len(op.tile_offsets) :]
+    rank = len(shape_of(op.other))
+    run = contiguous_run(op.other, range(rank - len(shape), rank))
+    dim = run.dim - (rank - len(shape))
+    length = run.length if _is_contiguous(op.tile, dim, len(shape)) else 1
+    op.map = TaskMapAttr(vector_map(shape, dim, length, workers))
 
 
 def _is_contiguous(tile: SSAValue, dim: int, rank: int) -> bool:
@@ -51,4 +48,4 @@ class MapCopiesPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Map the copies of one kernel."""
-        rewrite_once(kernel.body, {CopyOp: MapCopy()})
+        rewrite_once(kernel.body, {CopyOp: map_copy})

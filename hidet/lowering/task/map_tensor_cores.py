@@ -8,7 +8,7 @@ from math import gcd
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.analysis.kernels import kernel_of
@@ -69,25 +69,22 @@ class Workers:
         return rows, columns
 
 
-class MapMatmul(RewritePattern):
+def map_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
     """A matmul whose accumulator has the map `?` gets the instruction named by the config.
 
     Shared tiles get a layout with the contiguous dimension of their source and the largest swizzle
     that divides a row.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: MatmulOp, rewriter: PatternRewriter) -> None:
-        result = memref_type(op.accumulator)
-        if not isinstance(result.layout, TaskMapAttr) or result.layout.data is not None:
-            return
-        workers = Workers.of(kernel_of(op))
-        rows, columns = result.get_shape()
-        if workers.instruction == FMA:
-            tasks = _map_fma(op, workers, (rows, columns), rewriter)
-        else:
-            tasks = _map_tensor_cores(op, workers, (rows, columns), rewriter)
-        _set_layout(rewriter, op.accumulator, TaskMapAttr(tasks))
+    result = memref_type(op.accumulator)
+    if not isinstance(result.layout, TaskMapAttr) or result.layout.data is not None:
+        return
+    workers = Workers.of(kernel_of(op))
+    rows, columns = result.get_shape()
+    if workers.instruction == FMA:
+        tasks = _map_fma(op, workers, (rows, columns), rewriter)
+    else:
+        tasks = _map_tensor_cores(op, workers, (rows, columns), rewriter)
+    _set_layout(rewriter, op.accumulator, TaskMapAttr(tasks))
 
 
 def _map_fma(
@@ -155,18 +152,15 @@ def _map_tensor_cores(
     return spatial(workers.rows, workers.columns) * repeat(*repeats) * inner
 
 
-class MapRows(RewritePattern):
+def map_rows(op: ForeachOp, rewriter: PatternRewriter) -> None:
     """A tile with the map `?` indexed by the rows of another tile gets the map of their owners."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: ForeachOp, rewriter: PatternRewriter) -> None:
-        if op.tile is None or memref_type(op.tile).layout == TaskMapAttr(None):
-            return
-        row, *others = op.indices
-        owners = TaskMapAttr(op.tasks.project(range(1, 1 + len(others))))
-        for access in ops_in(op.body):
-            if isinstance(access, memref.LoadOp) and [*access.indices] == [row]:
-                _set_layout(rewriter, access.memref, owners)
+    if op.tile is None or memref_type(op.tile).layout == TaskMapAttr(None):
+        return
+    row, *others = op.indices
+    owners = TaskMapAttr(op.tasks.project(range(1, 1 + len(others))))
+    for access in ops_in(op.body):
+        if isinstance(access, memref.LoadOp) and [*access.indices] == [row]:
+            _set_layout(rewriter, access.memref, owners)
 
 
 def _no_wider(instruction: MmaInstruction, columns: int) -> MmaInstruction:
@@ -214,5 +208,5 @@ class MapTensorCoresPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Map the matmuls of one kernel."""
-        rewrite_once(kernel.body, {MatmulOp: MapMatmul()})
-        rewrite_once(kernel.body, {ForeachOp: MapRows()})
+        rewrite_once(kernel.body, {MatmulOp: map_matmul})
+        rewrite_once(kernel.body, {ForeachOp: map_rows})

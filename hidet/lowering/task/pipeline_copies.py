@@ -6,7 +6,7 @@ from typing import cast
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FixedBitwidthType, UnitAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.grids import is_view, loads_of
@@ -32,7 +32,7 @@ NO_UNROLLING = 1
 tile twice, so that the fourth iteration reads the wrong tile."""
 
 
-class PipelineLoop(RewritePattern):
+def pipeline_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
     """A loop that copies and multiplies tiles uses a ring of several stages.
 
         for k0 { copy x[k0] to a[]   matmul a }
@@ -61,13 +61,10 @@ class PipelineLoop(RewritePattern):
         for k0 { wait   sync   matmul a[k0 % 3] async   copy x[k0 + 1] to a[(k0 + 1) % 3] async
                  wait for the matmul of the previous iteration }
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: scf.ForOp, rewriter: PatternRewriter) -> None:
-        stages = stages_of(kernel_of(op))
-        loop = MatmulLoop(op)
-        if stages > 1 and loop.feeds_matmuls:
-            _Pipeline(loop, stages).build(rewriter)
+    stages = stages_of(kernel_of(op))
+    loop = MatmulLoop(op)
+    if stages > 1 and loop.feeds_matmuls:
+        _Pipeline(loop, stages).build(rewriter)
 
 
 class _Pipeline:
@@ -278,4 +275,4 @@ class PipelineCopiesPass(KernelPass):
                     f"{mma.ptx} truncates f32 to TF32, and threads copy its tiles as they are",
                     hint="windows that TMA can load, which rounds, or mma.sync",
                 )
-        rewrite_once(kernel.body, {scf.ForOp: PipelineLoop()})
+        rewrite_once(kernel.body, {scf.ForOp: pipeline_loop})

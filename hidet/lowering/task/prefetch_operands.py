@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.memory import memory_space
@@ -28,7 +28,7 @@ MAX_REGISTERS = 192
 addresses and operand fragments."""
 
 
-class PrefetchOperands(RewritePattern):
+def prefetch_operands(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A copy of an accumulator to a sink: loads of the sink move before the matmul loop.
 
         for k { ... task.matmul %sa, %sb to %acc }
@@ -43,22 +43,19 @@ class PrefetchOperands(RewritePattern):
     Operands that depend on the column alone have one row. Operands of all rows are prefetched
     first, as long as registers suffice. A residual that `stage-epilogue` stages is left alone.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        sink, loop = op.target.owner, loop_ahead_of(op)
-        if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
-            return
-        taken = sum(_registers(element_of(s), map_of(s.type)) for s in loop.accumulators)
-        builder = KernelBuilder(InsertPoint.before(loop.op))
-        staged, tasks = staged_residual(op, sink), map_of(op.source.type)
-        left = staged and staged[0]
-        operands = [each for each in _operands_of(sink, tasks) if each.load is not left]
-        for operand in sorted(operands, key=_Operand.is_row):
-            taken += operand.registers
-            if taken > MAX_REGISTERS:
-                break
-            operand.prefetch(builder, sink, op)
+    sink, loop = op.target.owner, loop_ahead_of(op)
+    if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
+        return
+    taken = sum(_registers(element_of(s), map_of(s.type)) for s in loop.accumulators)
+    builder = KernelBuilder(InsertPoint.before(loop.op))
+    staged, tasks = staged_residual(op, sink), map_of(op.source.type)
+    left = staged and staged[0]
+    operands = [each for each in _operands_of(sink, tasks) if each.load is not left]
+    for operand in sorted(operands, key=_Operand.is_row):
+        taken += operand.registers
+        if taken > MAX_REGISTERS:
+            break
+        operand.prefetch(builder, sink, op)
 
 
 @dataclass(frozen=True)
@@ -150,4 +147,4 @@ class PrefetchOperandsPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Prefetch the operands of one kernel."""
-        rewrite_once(kernel.body, {CopyOp: PrefetchOperands()})
+        rewrite_once(kernel.body, {CopyOp: prefetch_operands})

@@ -10,7 +10,7 @@ from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.grids import is_small
@@ -133,45 +133,37 @@ def check_ahead(kernel: KernelOp) -> None:
         Rewriter.replace_op(op, [], [op.index])
 
 
-class LaunchKernel(RewritePattern):
+def launch_kernel(op: CallKernelOp, rewriter: PatternRewriter) -> None:
     """`graph.call_kernel` becomes `cuda.launch`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CallKernelOp, rewriter: PatternRewriter) -> None:
-        types = [value.type for value in op.results_]
-        launch = LaunchOp(op.kernel.string_value(), op.arguments, types, inits=op.init_numbers)
-        launch.location = op.location
-        rewriter.replace(op, launch)
+    types = [value.type for value in op.results_]
+    launch = LaunchOp(op.kernel.string_value(), op.arguments, types, inits=op.init_numbers)
+    rewriter.replace(op, launch)
 
 
 @dataclass
-class ScheduleFusion(RewritePattern):
-    """A fusion becomes a launch of its kernel; equal fusions share one kernel."""
+class Kernels:
+    """The kernels of the fusions of a module; equal fusions share one."""
 
     arch: Arch
-    kernels: defaultdict[object, list[tuple[Region, str]]] = field(
+    known: defaultdict[object, list[tuple[Region, str]]] = field(
         default_factory=lambda: defaultdict[object, list[tuple[Region, str]]](list)
     )
     names: NameScopes = field(default_factory=NameScopes)
     """The names of the module's kernels."""
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: FusionOp, rewriter: PatternRewriter) -> None:
+    def schedule(self, op: FusionOp, rewriter: PatternRewriter) -> None:
+        """A fusion becomes a launch of its kernel."""
         types = [value.type for value in (*op.inputs, *op.results_)]
-        equals = self.kernels[(*types, len(op.body.block.ops), op.config)]
-        name = next(
-            (name for body, name in equals if body.is_structurally_equivalent(op.body)),
-            None,
-        )
+        equals = self.known[(*types, len(op.body.block.ops), op.config)]
+        same = (name for body, name in equals if body.is_structurally_equivalent(op.body))
+        name = next(same, None)
         if name is None:
             name = self.names.fresh(kernel_name(op))
             function = op.parent_op()
             assert function is not None
             rewriter.insert(build_kernel(op, name, self.arch), InsertPoint.before(function))
             equals.append((op.detach_region(op.body), name))
-        launch = LaunchOp(name, op.inputs, [result.type for result in op.results_])
-        launch.location = op.location
-        rewriter.replace(op, launch)
+        rewriter.replace(op, LaunchOp(name, op.inputs, [result.type for result in op.results_]))
 
 
 @dataclass(frozen=True)
@@ -191,9 +183,9 @@ class SchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Schedule every fusion of the module."""
-        schedule = ScheduleFusion(Arch.parse(self.arch))
+        kernels = Kernels(Arch.parse(self.arch))
         for kernel in kernels_of(op):
-            schedule.names.claim(kernel.sym_name.data)
-        rewrite_once(op.body, {FusionOp: schedule, CallKernelOp: LaunchKernel()})
+            kernels.names.claim(kernel.sym_name.data)
+        rewrite_once(op.body, {FusionOp: kernels.schedule, CallKernelOp: launch_kernel})
         for kernel in kernels_of(op):
             check_ahead(kernel)

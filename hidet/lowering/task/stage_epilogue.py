@@ -10,7 +10,7 @@ from typing import cast
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernel_of
@@ -46,7 +46,7 @@ from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
 
-class StageCopy(RewritePattern):
+def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A copy of a register tile to a sink with one output is staged in a shared tile.
 
     The body of the sink stores to the shared tile. Each warp group stores its own rectangle and
@@ -55,39 +55,36 @@ class StageCopy(RewritePattern):
     are in shared memory at a time. With a staged residual, which TMA loads to the slots ahead of
     the matmul loop, all of them are.
     """
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: CopyOp, rewriter: PatternRewriter) -> None:
-        sink = op.target.owner
-        if not isinstance(sink, SinkOp) or not is_memref(op.source.type):
-            return
-        if space_of(memref_type(op.source)) is not Space.REGISTER:
-            return
-        found, parts = sink_window(sink), _Partition.of(map_of(op.source.type))
-        if found is None or parts is None:
-            return
-        store, window = found
-        kernel = kernel_of(op)
-        element = element_of(store.target)
-        pieces = parts.pieces(bytes_of(element))
-        loop = loop_ahead_of(op)
-        found_residual = None if loop is None else staged_residual(op, sink)
-        slots = len(pieces) if found_residual else min(len(pieces), SLOTS)
-        outer = KernelBuilder(InsertPoint.at_start(kernel.body.block))
-        groups = parts.groups * (CONSUMERS if is_pingpong(kernel) else 1)
-        tile = _allocate(outer, (groups, slots, parts.rows, parts.columns // len(pieces)), element)
-        tma = TmaWindow.of(window, shape_of(op.target), tile)
-        if tma is None:
-            rewriter.erase(cast("Operation", tile.owner))
-            return
-        residual = found_residual and StagedResidual.of(*found_residual, tile, op)
-        staging = _Staging(op, sink, store, parts, pieces, tile, tma, residual)
-        if residual is not None and loop is not None:
-            staging.request(residual, loop.op)
-        staging.store_pieces()
-        rewriter.erase(op)
-        if sink.result.first_use is None:
-            rewriter.erase(sink)
+    sink = op.target.owner
+    if not isinstance(sink, SinkOp) or not is_memref(op.source.type):
+        return
+    if space_of(memref_type(op.source)) is not Space.REGISTER:
+        return
+    found, parts = sink_window(sink), _Partition.of(map_of(op.source.type))
+    if found is None or parts is None:
+        return
+    store, window = found
+    kernel = kernel_of(op)
+    element = element_of(store.target)
+    pieces = parts.pieces(bytes_of(element))
+    loop = loop_ahead_of(op)
+    found_residual = None if loop is None else staged_residual(op, sink)
+    slots = len(pieces) if found_residual else min(len(pieces), SLOTS)
+    outer = KernelBuilder(InsertPoint.at_start(kernel.body.block))
+    groups = parts.groups * (CONSUMERS if is_pingpong(kernel) else 1)
+    tile = _allocate(outer, (groups, slots, parts.rows, parts.columns // len(pieces)), element)
+    tma = TmaWindow.of(window, shape_of(op.target), tile)
+    if tma is None:
+        rewriter.erase(cast("Operation", tile.owner))
+        return
+    residual = found_residual and StagedResidual.of(*found_residual, tile, op)
+    staging = _Staging(op, sink, store, parts, pieces, tile, tma, residual)
+    if residual is not None and loop is not None:
+        staging.request(residual, loop.op)
+    staging.store_pieces()
+    rewriter.erase(op)
+    if sink.result.first_use is None:
+        rewriter.erase(sink)
 
 
 @dataclass(frozen=True)
@@ -279,4 +276,4 @@ class StageEpiloguePass(KernelPass):
         """Stage the epilogue of one kernel."""
         has_tma = TMA_STORE[2].runs_on(Arch.parse(self.arch))
         if has_tma and choices_of(kernel).get("epilogue") in (STAGED, STAGED_RESIDUAL):
-            rewrite_once(kernel.body, {CopyOp: StageCopy()})
+            rewrite_once(kernel.body, {CopyOp: stage_copy})

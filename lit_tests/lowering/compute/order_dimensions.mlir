@@ -138,7 +138,7 @@ func.func @slides(%x : tensor<16x16x32xf16>, %f : tensor<32x31x31xf16>) -> tenso
 
 // -----
 
-// TransposeMatmul: what is reduced along its columns becomes its transpose, of transposed factors; what is
+// transpose_matmul: what is reduced along its columns becomes its transpose, of transposed factors; what is
 // computed of it is stored as it is read again. One with few columns stays.
 
 // CHECK-LABEL: func.func @turned

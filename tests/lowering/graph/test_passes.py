@@ -132,7 +132,7 @@ def test_locations_are_carried_over():
 
 
 def test_unknown_operations_are_left_alone():
-    """The pattern `ReplaceByRule` meets only what there is a rule for."""
+    """`apply_rules` meets only what there is a rule for."""
     module = parse(BLOCK)
     before = str(module)
     apply_rules(module, object, {})
