@@ -83,9 +83,9 @@ def check_fragments(op: MatmulOp, instruction: MmaInstruction) -> None:
 
 
 def group_start(
-    builder: KernelBuilder, tasks: TaskMap, worker: SSAValue, group: int
+    builder: KernelBuilder, tasks: TaskMap, worker: SSAValue, group: int = 1
 ) -> list[Index]:
-    """Return the first task of a worker's warp or warp group of `group` threads."""
+    """Return the first task of a worker, or of its warp or warp group of `group` threads."""
     task: list[Index] = [0] * tasks.rank
     for digit in tasks.spatial_digits:
         inside = max(group // digit.weight, 1)  # the values of the digit within a group

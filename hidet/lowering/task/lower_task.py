@@ -28,9 +28,8 @@ from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import Pattern, rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier, thread_index, workers_of
-from hidet.lowering.task.lower_mma import lower_mma
+from hidet.lowering.task.lower_mma import group_start, lower_mma
 from hidet.lowering.task.lower_wgmma import lower_wgmma
-from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -95,17 +94,6 @@ MAX_REGISTERS = 256
 constant indices stay in registers (PTX ISA: a thread has up to 255 of them)."""
 
 
-def first_task(builder: KernelBuilder, tasks: TaskMap, worker: SSAValue) -> list[Index]:
-    """Return the first task of a worker, computed from the spatial digits of the map."""
-    task: list[Index] = [0] * tasks.rank
-    for digit in tasks.spatial_digits:
-        number = builder.div(worker, digit.weight)
-        if digit.weight * digit.extent < tasks.workers:
-            number = builder.mod(number, digit.extent)
-        task[digit.dim] = builder.add(task[digit.dim], builder.mul(number, digit.stride))
-    return task
-
-
 Digits: TypeAlias = dict[tuple[int, int], Index]
 """The values of repeat digits of an index, by stride and extent."""
 
@@ -117,7 +105,7 @@ def lower_foreach(digits: dict[SSAValue, Digits], op: ForeachOp, rewriter: Patte
     """
     builder = KernelBuilder(InsertPoint.before(op))
     tasks = op.tasks
-    task = first_task(builder, tasks, op.worker)
+    task = group_start(builder, tasks, op.worker)
     limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
     hints = [hint.data for hint in op.unroll or ()] or [0] * tasks.rank
     unroll = [
