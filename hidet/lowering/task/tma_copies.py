@@ -19,19 +19,29 @@ from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
-from hidet.dialects.task import CopyOp, MatmulOp, SharedLayout, shared_layout_of
+from hidet.dialects.task import CopyOp, MatmulOp, shared_layout_of
 from hidet.rewriting.builder import Index, KernelBuilder
 
 
+@dataclass(frozen=True)
 class TmaSource(ABC):
-    """A tensor that TMA can copy a tile from, one panel of the tile at a time."""
+    """A tensor that TMA can copy a tile from, one panel of the tile at a time.
+
+    Attributes:
+        window: the tensor in its buffer.
+        kind: the type of its tensor map.
+    """
 
     # The unroll factor of the producer loop; 0 leaves it to the compiler.
     UNROLL: ClassVar[int] = 0
 
-    @abstractmethod
+    window: Window
+    kind: TensorMapType
+
     def build_map(self, builder: KernelBuilder) -> SSAValue:
         """Build the tensor map."""
+        buffer, offset, strides = self.window.buffer, self.window.offset, self.window.strides
+        return builder.insert(TensorMapOp(buffer, self.kind, offset, strides)).result
 
     def build_loads(
         self,
@@ -56,21 +66,10 @@ class TmaSource(ABC):
 class TmaWindow(TmaSource):
     """A window of a buffer that TMA can copy in one box per panel.
 
-    Attributes:
-        window: the window.
-        shape: its extents.
-        layout: the layout of the tile.
-        panel: the box of a panel: rows, and elements of a row.
-        dims: the window dimensions of extent > 1 in tensor map order, the contiguous one last.
-        tf32: whether loads round to TF32.
+    `dims` are its dimensions of extent > 1 in tensor map order, the contiguous one last.
     """
 
-    window: Window
-    shape: tuple[int, ...]
-    layout: SharedLayout
-    panel: tuple[int, int]
     dims: tuple[int, ...]
-    tf32: bool
 
     @staticmethod
     def of(window: Window | None, shape: tuple[int, ...], tile: SSAValue) -> TmaWindow | None:
@@ -84,25 +83,20 @@ class TmaWindow(TmaSource):
             return None
         inner, outer = rank - 2 + layout.contiguous, rank - 1 - layout.contiguous
         dims = (*(dim for dim in range(rank - 2) if shape[dim] > 1), outer, inner)
-        panel = shape_of(tile)[-1 - layout.contiguous], layout.span(element_of(tile))
+        element = element_of(tile)
+        panel = shape_of(tile)[-1 - layout.contiguous], layout.span(element)
         is_possible = (
-            is_aligned(window, shape, bytes_of(element_of(tile)), layout.contiguous)
+            is_aligned(window, shape, bytes_of(element), layout.contiguous)
             and len(dims) <= MAX_RANK
             and panel[0] <= MAX_BOX
         )
         if not is_possible:
             return None
-        return TmaWindow(window, shape, layout, panel, dims, _is_tf32(tile))
-
-    def build_map(self, builder: KernelBuilder) -> SSAValue:
-        """Build the tensor map."""
-        tensor = TensorType(element_of(self.window.buffer), [self.shape[dim] for dim in self.dims])
-        box = [1] * (len(self.dims) - 2) + list(self.panel)
-        kind = TensorMapType(tensor, box, self.layout.swizzle, tf32=self.tf32)
-        strides = [self.window.strides[dim] for dim in self.dims]
-        return builder.insert(
-            TensorMapOp(self.window.buffer, kind, self.window.offset, strides)
-        ).result
+        tensor = TensorType(element_of(window.buffer), [shape[dim] for dim in dims])
+        box = [1] * (len(dims) - 2) + list(panel)
+        kind = TensorMapType(tensor, box, layout.swizzle, tf32=_is_tf32(tile))
+        strides = tuple(window.strides[dim] for dim in dims)
+        return TmaWindow(Window(window.buffer, window.offset, strides), kind, dims)
 
     def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
@@ -139,9 +133,6 @@ class TmaPixels(TmaSource):
 
     view: Im2col
     shape: tuple[int, ...]
-    panel: tuple[int, int]
-    swizzle: int
-    tf32: bool
 
     @staticmethod
     def of(view: SSAValue, tile: SSAValue) -> TmaPixels | None:
@@ -159,16 +150,9 @@ class TmaPixels(TmaSource):
             or found.pixels.problem(found.shape, panel) is not None
         ):
             return None
-        return TmaPixels(found, shape_of(view), panel, layout.swizzle, _is_tf32(tile))
-
-    def build_map(self, builder: KernelBuilder) -> SSAValue:
-        """Build the tensor map."""
-        images = self.view.images
-        tensor = TensorType(element_of(images.buffer), self.view.shape)
-        kind = TensorMapType(tensor, self.panel, self.swizzle, self.view.pixels, tf32=self.tf32)
-        return builder.insert(
-            TensorMapOp(images.buffer, kind, images.offset, images.strides)
-        ).result
+        tensor = TensorType(element_of(found.images.buffer), found.shape)
+        kind = TensorMapType(tensor, panel, layout.swizzle, found.pixels, tf32=_is_tf32(tile))
+        return TmaPixels(found.images, kind, found, shape_of(view))
 
     def panels(
         self, builder: KernelBuilder, offsets: Sequence[SSAValue], tile: Element
@@ -205,9 +189,11 @@ class TmaCopy:
     @staticmethod
     def of(op: CopyOp) -> TmaCopy | None:
         """Return the TMA copy of a task copy, None if its source is computed or misaligned."""
+        if op.sizes:
+            return None
         source: TmaSource | None = TmaWindow.of(window_of(op.source), shape_of(op.source), op.tile)
         source = source or TmaPixels.of(op.source, op.tile)
-        return None if source is None or op.sizes else TmaCopy(op, source)
+        return None if source is None else TmaCopy(op, source)
 
     @property
     def bytes(self) -> int:
