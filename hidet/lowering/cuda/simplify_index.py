@@ -13,18 +13,8 @@ from hidet.analysis.form_rules import FORM_RULES, IdVariable, is_proven
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
+from hidet.dialects import cuda
 from hidet.dialects.constants import known_condition, known_index
-from hidet.dialects.cuda import (
-    BlockDimOp,
-    BlockIdOp,
-    CheckedIndexOp,
-    FaultCheckOp,
-    FloorModOp,
-    GridDimOp,
-    KernelOp,
-    ThreadIdOp,
-    leaves_loop,
-)
 from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
@@ -63,7 +53,7 @@ def simplify_index(op: Operation) -> None:
 
 _TOWARDS_ZERO: dict[type[Operation], type[Operation]] = {
     arith.FloorDivSIOp: arith.DivSIOp,
-    FloorModOp: arith.RemSIOp,
+    cuda.FloorModOp: arith.RemSIOp,
 }
 """Rounding-down divisions and their equivalents for non-negative operands."""
 
@@ -87,7 +77,7 @@ class _Simplifier:
         """Simplify an op and its regions; return the op to continue with."""
         if len(op.results) == 1 and self._simplify_result(op, op.results[0], block):
             following = op.next_op
-            if type(op) is CheckedIndexOp and is_proven(self._forms, op):
+            if type(op) is cuda.CheckedIndexOp and is_proven(self._forms, op):
                 # uses in arithmetic that is yet to be visited
                 op.results[0].replace_all_uses_with(op.operands[0])
                 block.erase_op(op)
@@ -203,7 +193,7 @@ class _Simplifier:
             match self._forms.trip_count(op):
                 case 0:
                     return None, list(op.iter_args)
-                case 1 if not leaves_loop(op):
+                case 1 if not cuda.leaves_loop(op):
                     return op.body, [op.lb, *op.iter_args]
                 case _:
                     return None
@@ -239,11 +229,11 @@ def _simpler_value(op: Operation, forms: IndexForms) -> SSAValue | int | None:
 _SIMPLIFIED = (arith.CmpiOp, arith.AndIOp, arith.OrIOp, arith.SelectOp, arith.IndexCastOp)
 
 
-_DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, FloorModOp})
+_DIVISIONS = frozenset({arith.DivSIOp, arith.FloorDivSIOp, arith.RemSIOp, cuda.FloorModOp})
 _HOISTED = _DIVISIONS | {
     *(arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MinSIOp, arith.MaxSIOp),
     *(arith.AndIOp, arith.OrIOp, arith.XOrIOp),
-    *(BlockDimOp, BlockIdOp, GridDimOp, ThreadIdOp),
+    *(cuda.BlockDimOp, cuda.BlockIdOp, cuda.GridDimOp, cuda.ThreadIdOp),
 }
 
 
@@ -263,7 +253,7 @@ def hoist_checks(op: Operation) -> None:
     The index of the lookup is then loop-invariant, so `vectorize` can load vectors. The loop must
     have an iteration; checks in branches stay. Only read-only kernel arguments are loaded.
     """
-    if not ops_of_class(op, FaultCheckOp):
+    if not ops_of_class(op, cuda.FaultCheckOp):
         return
     for loop in _loops(op):
         if _is_run(loop):
@@ -311,7 +301,7 @@ def _needed_by_checks(block: Block) -> set[Operation]:
     found = set[Operation]()
     for op in reversed(block.ops):
         is_source = isinstance(op, arith.IndexCastOp) or _reads_input(op)
-        if isinstance(op, FaultCheckOp) or (
+        if isinstance(op, cuda.FaultCheckOp) or (
             is_source and any(use.operation in found for use in op.results[0].uses)
         ):
             found.add(op)
@@ -322,7 +312,7 @@ def _reads_input(op: Operation) -> bool:
     """Return whether an op loads from a read-only kernel argument."""
     if not isinstance(op, memref.LoadOp) or not isinstance(op.memref, BlockArgument):
         return False
-    if not isinstance(op.memref.block.parent_op(), KernelOp):
+    if not isinstance(op.memref.block.parent_op(), cuda.KernelOp):
         return False
     return all(isinstance(use.operation, memref.LoadOp) for use in op.memref.uses)
 

@@ -5,15 +5,8 @@ from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Operation
 
 from hidet.analysis.kernels import kernel_of
+from hidet.dialects import cuda
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import (
-    BarrierArriveOp,
-    BarrierSyncOp,
-    Dimension,
-    KernelOp,
-    SyncThreadsOp,
-    ThreadIdOp,
-)
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
 from hidet.dialects.walking import ops_in
 from hidet.errors import ScheduleError
@@ -30,21 +23,21 @@ def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
     """Insert a barrier of all threads that execute an op: those of the block or of its group."""
     group = group_around(at)
     if group is None or workers_of(at) == kernel_of(at).threads:
-        builder.insert(SyncThreadsOp())
+        builder.insert(cuda.SyncThreadsOp())
         return
     first = _barrier_of(group)
     number = builder.insert(ConstantOp(IntegerAttr(first, i32))).result
     if group.multiplicity > 1:
         index = builder.index(builder.add(group.body.block.args[1], first))
         number = builder.insert(IndexCastOp(index, i32)).result
-    builder.insert(BarrierSyncOp(number, group.workers))
+    builder.insert(cuda.BarrierSyncOp(number, group.workers))
 
 
-def thread_index(builder: KernelBuilder, kernel: KernelOp) -> Index:
+def thread_index(builder: KernelBuilder, kernel: cuda.KernelOp) -> Index:
     """Return the linear index of the thread in its block, x fastest."""
     ids = [
-        builder.insert(ThreadIdOp(dimension)).result if extent != 1 else 0
-        for dimension, extent in zip(Dimension, kernel.block_dims, strict=True)
+        builder.insert(cuda.ThreadIdOp(dimension)).result if extent != 1 else 0
+        for dimension, extent in zip(cuda.Dimension, kernel.block_dims, strict=True)
     ]
     return builder.linearize(ids[::-1], kernel.block_dims[::-1])
 
@@ -61,7 +54,7 @@ def _barrier_of(group: GroupOp) -> int:
                 if op.threads == group.threads and op.workers == group.workers:
                     group.barrier = op.barrier
                 taken.update(op.barriers)
-            elif isinstance(op, BarrierSyncOp | BarrierArriveOp):
+            elif isinstance(op, cuda.BarrierSyncOp | cuda.BarrierArriveOp):
                 number = known_index(op.barrier)
                 taken.update(() if number is None else (number,))
         if group.barrier is None:

@@ -18,15 +18,8 @@ from hidet.analysis.windows import sink_window
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
 from hidet.arch.limits import WARP_GROUP
+from hidet.dialects import cuda
 from hidet.dialects.compute import LoadOp, SinkOp, StoreOp
-from hidet.dialects.cuda import (
-    BarrierSyncOp,
-    FenceProxyAsyncOp,
-    KernelOp,
-    TmaCommitOp,
-    TmaStoreOp,
-    TmaWaitOp,
-)
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
@@ -142,25 +135,25 @@ class _Staging:
                 known = self.residual.read(builder, place, piece, op.worker)
             elif around is not None or number >= slots:
                 with builder.when(is_first):
-                    builder.insert(TmaWaitOp(slots - 1))
+                    builder.insert(cuda.TmaWaitOp(slots - 1))
                 _sync_group(builder, group)
             local = self._local_sink(builder, place, known, start)
             copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
             expand_copy(copy, piece, start)
             Rewriter.erase_op(copy)
-            builder.insert(FenceProxyAsyncOp())
+            builder.insert(cuda.FenceProxyAsyncOp())
             _sync_group(builder, group)
             with builder.when(is_first):
                 offsets = self._offsets(builder, start)
                 for coordinates, _, panel in self.target.panels(builder, offsets, place):
-                    builder.insert(TmaStoreOp(panel, tensor_map, coordinates))
-                builder.insert(TmaCommitOp())
+                    builder.insert(cuda.TmaStoreOp(panel, tensor_map, coordinates))
+                builder.insert(cuda.TmaCommitOp())
         if self.residual is not None:
             self.residual.flip(builder)
         if around is not None:
             builder.insertion_point = InsertPoint.after(around)
         with builder.when(self._is_first(builder)):
-            builder.insert(TmaWaitOp(0))
+            builder.insert(cuda.TmaWaitOp(0))
 
     def _group(self, builder: KernelBuilder) -> SSAValue:
         """Return the warp group of the thread."""
@@ -206,7 +199,7 @@ class _Staging:
 def _sync_group(builder: KernelBuilder, group: SSAValue) -> None:
     """Insert the named barrier of a warp group."""
     number = builder.insert(arith.IndexCastOp(builder.index(builder.add(group, 1)), i32)).result
-    builder.insert(BarrierSyncOp(number, WARP_GROUP))
+    builder.insert(cuda.BarrierSyncOp(number, WARP_GROUP))
 
 
 @dataclass(frozen=True)
@@ -272,7 +265,7 @@ class StageEpiloguePass(KernelPass):
 
     arch: str = "sm_90a"
 
-    def run(self, kernel: KernelOp) -> None:
+    def run(self, kernel: cuda.KernelOp) -> None:
         """Stage the epilogue of one kernel."""
         has_tma = TMA_STORE[2].runs_on(Arch.parse(self.arch))
         if has_tma and choices_of(kernel).get("epilogue") in (STAGED, STAGED_RESIDUAL):

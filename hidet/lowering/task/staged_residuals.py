@@ -14,14 +14,8 @@ from xdsl.rewriter import InsertPoint
 from hidet.analysis.kernels import kernel_of
 from hidet.analysis.memory import memory_space
 from hidet.analysis.windows import Window, sink_window, window_read
+from hidet.dialects import cuda
 from hidet.dialects.compute import LoadOp, SinkOp
-from hidet.dialects.cuda import (
-    FenceMbarrierInitOp,
-    MbarrierExpectOp,
-    MbarrierInitOp,
-    MbarrierWaitOp,
-    TmaWaitOp,
-)
 from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
@@ -91,8 +85,8 @@ class StagedResidual:
         with builder.when(is_first):
             for slot in range(shape_of(self.tile)[1]):
                 barrier = self._barrier(builder, group, slot)
-                builder.insert(MbarrierInitOp(barrier, builder.scalar(1, i32)))
-            builder.insert(FenceMbarrierInitOp())
+                builder.insert(cuda.MbarrierInitOp(barrier, builder.scalar(1, i32)))
+            builder.insert(cuda.FenceMbarrierInitOp())
 
     def request(
         self,
@@ -106,10 +100,10 @@ class StagedResidual:
         size = builder.scalar(rows * columns * bytes_of(element_of(self.tile)), i32)
         tensor_map = self.source.build_map(builder)
         with builder.when(is_first):
-            builder.insert(TmaWaitOp(0))
+            builder.insert(cuda.TmaWaitOp(0))
             for slot, each in enumerate(offsets):
                 barrier = self._barrier(builder, group, slot)
-                builder.insert(MbarrierExpectOp(barrier, size))
+                builder.insert(cuda.MbarrierExpectOp(barrier, size))
                 place = Element(self.tile, [group, builder.index(slot)])
                 self.source.build_loads(builder, tensor_map, each, place, barrier)
 
@@ -118,7 +112,7 @@ class StagedResidual:
     ) -> SSAValue:
         """Wait for the piece in a slot, and return it in registers."""
         barrier = Element(self.arrived, place.indices)
-        builder.insert(MbarrierWaitOp(barrier, builder.load(self.parity)))
+        builder.insert(cuda.MbarrierWaitOp(barrier, builder.load(self.parity)))
         registers = builder.register_tile(element_of(self.tile), piece)
         registers.name_hint = self.load.result.name_hint
         foreach = builder.insert(ForeachOp(piece, worker))
