@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 from operator import mul
 
 from xdsl.ir import Block, SSAValue
 
+from hidet.analysis.algebra import Memo
 from hidet.analysis.forms import LinearForm, Variable
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.limits import ACCESS_BYTES
@@ -78,8 +78,8 @@ class _Addresses:
 
     def __init__(self) -> None:
         self._forms = IndexForms()
-        self._accesses: dict[GridOp | SinkOp, list[tuple[SSAValue, list[LinearForm]]]] = {}
-        self._layout_of = cache(_layout_of)
+        self._accesses = Memo(self._accesses_of)
+        self._layouts = Memo(_layout_of)
 
     def address(self, view: SSAValue, index: Sequence[int]) -> tuple[int, int] | None:
         """Return (size, offset): the largest tensor that holds an element, and its offset there.
@@ -87,7 +87,7 @@ class _Addresses:
         Unknown values, such as induction variables, count as 0. None if the element is not in
         memory.
         """
-        layout = self._layout_of(view)
+        layout = self._layouts[view]
         if layout is not None:
             size, strides = layout
             return size, sum(map(mul, index, strides))
@@ -97,25 +97,19 @@ class _Addresses:
         values = _Values(zip(owner.indices, index, strict=True))
         found = [
             self.address(memory, [form.evaluate(values) for form in forms])
-            for memory, forms in self._accesses_of(owner)
+            for memory, forms in self._accesses[owner]
         ]
         return max((each for each in found if each is not None), default=None, key=lambda e: e[0])
 
     def _accesses_of(self, view: GridOp | SinkOp) -> list[tuple[SSAValue, list[LinearForm]]]:
         """Return the tensor and the index forms of each load in a grid, or store in a sink."""
-        known = self._accesses.get(view)
-        if known is None:
-            if isinstance(view, SinkOp):
-                stores = ops_of_class(view.body, StoreOp)
-                accesses = [(store.target, store.indices) for store in stores]
-            else:
-                loads = ops_of_class(view.body, LoadOp)
-                accesses = [(load.source, load.indices) for load in loads]
-            known = self._accesses[view] = [
-                (memory, [self._forms.form(each) for each in indices])
-                for memory, indices in accesses
-            ]
-        return known
+        if isinstance(view, SinkOp):
+            stores = ops_of_class(view.body, StoreOp)
+            accesses = [(store.target, store.indices) for store in stores]
+        else:
+            loads = ops_of_class(view.body, LoadOp)
+            accesses = [(load.source, load.indices) for load in loads]
+        return [(memory, [*map(self._forms.form, indices)]) for memory, indices in accesses]
 
     def count_adjacent(self, view: SSAValue, dim: int) -> int:
         """Return the number of samples whose successor along a dimension is adjacent in memory."""

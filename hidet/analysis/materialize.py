@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, IndexType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
-from hidet.analysis.algebra import FormAlgebra
+from hidet.analysis.algebra import FormAlgebra, Memo
 from hidet.analysis.form_rules import FORM_RULES, IdVariable
 from hidet.analysis.forms import Atom, Division, LinearForm, Quotient, Remainder, Variable
 from hidet.dialects.constants import integer
@@ -55,9 +55,9 @@ class Materializer:
     def __init__(self, atom_values: Mapping[Atom, SSAValue] | None = None) -> None:
         self._values: dict[LinearForm, SSAValue] = {}
         self._scopes: list[list[LinearForm]] = [[]]
-        self._expressions: dict[LinearForm, BinaryExpression] = {}
-        self._ranks: dict[Atom, tuple[int, int]] = {}
-        self._depths: dict[Block, int] = {}
+        self._sums = Memo(self._sum_expression)
+        self._ranks = Memo(self._rank)
+        self._depths = Memo(self._depth_of_block)
         for atom, value in (atom_values or {}).items():
             self._values[LinearForm.of(atom)] = value
 
@@ -149,10 +149,7 @@ class Materializer:
         atom = form.atom
         if isinstance(atom, Division):
             return _division_expression(atom, algebra)
-        known = self._expressions.get(form)
-        if known is None:
-            known = self._expressions[form] = self._sum_expression(form)
-        return known
+        return self._sums[form]
 
     def _sum_expression(self, form: LinearForm) -> BinaryExpression:
         terms = form.terms
@@ -180,38 +177,31 @@ class Materializer:
         Block ids come first, then thread ids, then loops from the outside in; within one depth
         larger strides, then terms seen earlier. Subtracted terms come last.
         """
-        depth, number = self._rank(atom)
+        depth, number = self._ranks[atom]
         return coefficient < 0, depth, -abs(coefficient), number
 
     def _rank(self, atom: Atom) -> tuple[int, int]:
-        known = self._ranks.get(atom)
-        if known is None:
-            depth = self._depth_of_atom(atom)
-            known = self._ranks[atom] = depth, len(self._ranks)
-        return known
+        return self._depth_of_atom(atom), len(self._ranks)
 
     def _depth_of_atom(self, atom: Atom) -> int:
         match atom:
             case Quotient(form) | Remainder(form):
-                return max((self._rank(inner)[0] for inner in form.terms), default=0)
+                return max((self._ranks[inner][0] for inner in form.terms), default=0)
             case IdVariable(op_type=op_type):
                 return 0 if op_type is BlockIdOp else 1
             case Variable():
                 return 1
             case _:
                 owner = atom.owner
-                return 2 + self._depth_of_block(owner if isinstance(owner, Block) else owner.parent)
+                return 2 + self._depths[owner if isinstance(owner, Block) else owner.parent]
 
     def _depth_of_block(self, block: Block | None) -> int:
         """Return the nesting depth of a block; `scf.if` does not count."""
         if block is None:
             return 0
-        known = self._depths.get(block)
-        if known is None:
-            op = block.parent_op()
-            outer = 0 if op is None else self._depth_of_block(op.parent)
-            known = self._depths[block] = outer + (not isinstance(op, scf.IfOp))
-        return known
+        op = block.parent_op()
+        outer = 0 if op is None else self._depths[op.parent]
+        return outer + (not isinstance(op, scf.IfOp))
 
 
 def _division_expression(atom: Division, algebra: FormAlgebra) -> BinaryExpression:

@@ -8,6 +8,7 @@ construction.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cache
 from math import prod
 
 from xdsl.dialects import arith, scf
@@ -323,12 +324,10 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
     inlined once per distinct index, with everything that they read.
     """
     sizes = {grid: _size(grid)}
-    whole: dict[GridOp, int] = {}
 
+    @cache
     def inlined(top: GridOp) -> int:
         """Return the operations of a grid and of all that is inlined into it."""
-        if top in whole:
-            return whole[top]
         total, seen, pending = 0, {top}, [top]
         while pending:
             reader = pending.pop()
@@ -340,7 +339,6 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
                 elif member not in seen:
                     seen.add(member)
                     pending.append(member)
-        whole[top] = total
         return total
 
     return inlined(grid) <= MAX_GROWTH * sum(sizes.values())
