@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import FloatAttr, IndexType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, SSAValue
 
 from hidet.analysis.algebra import Condition, FormAlgebra, bounded_algebra
@@ -16,6 +16,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import digits_of
 from hidet.analysis.windows import Window, window_of
 from hidet.dialects.compute import GridOp, LoadOp
+from hidet.dialects.constants import is_zero
 from hidet.dialects.cuda.tensor_map import ALIGNMENT, SPATIAL, Pixels, corner_bits
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 
@@ -241,7 +242,7 @@ class _Recognition:
         return (
             inside is self.load.result
             and outside is not None
-            and _is_zero(outside)
+            and is_zero(outside)
             and self._holds(branch.cond, self.algebra.under(known))
         )
 
@@ -255,14 +256,6 @@ class _Recognition:
                 return decide(predicate_of(op), lhs, rhs, algebra) is True
             case _:
                 return False
-
-
-def _is_zero(value: SSAValue) -> bool:
-    """Return whether a value is the constant 0.0, not -0.0."""
-    constant = value.owner
-    if not isinstance(constant, arith.ConstantOp) or not isinstance(constant.value, FloatAttr):
-        return False
-    return str(constant.value.value.data) == "0.0"
 
 
 def _can_be_fetched(view: Im2col, element: Attribute) -> bool:

@@ -3,7 +3,7 @@
 from functools import cache
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import SSAValue
 
 
@@ -22,6 +22,13 @@ def known_index(value: SSAValue) -> int | None:
     if type(op) is ConstantOp and isinstance(number := op.properties["value"], IntegerAttr):
         return number.value.data
     return None
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Return whether a value is the constant 0 or 0.0, not -0.0."""
+    op = value.owner
+    number = op.value if isinstance(op, ConstantOp) else None
+    return isinstance(number, FloatAttr | IntegerAttr) and str(number.value.data) in ("0", "0.0")
 
 
 def known_condition(value: SSAValue) -> bool | None:

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import cast
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -13,6 +13,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.arch.instructions import CP_ASYNC
+from hidet.dialects.constants import is_zero
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -267,18 +268,10 @@ def _branches(loop: scf.ForOp) -> list[scf.IfOp]:
     while isinstance(branch := value.owner, scf.IfOp) and branch.false_region.blocks:
         number = branch.results.index(value)
         sides = [cast("scf.YieldOp", side.block.last_op) for side in branch.regions]
-        if not _is_zero(sides[1].operands[number]):
+        if not is_zero(sides[1].operands[number]):
             return []
         found.append(branch)
         value = sides[0].operands[number]
     known = (*found, *loads)
     rest = [op for op in others if op not in known and not isinstance(op, scf.YieldOp)]
     return found if value is loads[0].res and not rest else []
-
-
-def _is_zero(value: SSAValue) -> bool:
-    owner = value.owner
-    if not isinstance(owner, arith.ConstantOp):
-        return False
-    number = owner.value
-    return isinstance(number, FloatAttr | IntegerAttr) and str(number.value.data) in ("0", "0.0")
