@@ -164,7 +164,6 @@ def digits_of(form: LinearForm, sizes: Mapping[SSAValue, int]) -> list[tuple[int
         return None
     parts: list[tuple[int, Digit]] = []
     for atom, coefficient in form.terms.items():
-        digit = None
         match atom:
             case SSAValue():
                 digit = Digit(atom, 1, sizes[atom])

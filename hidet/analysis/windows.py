@@ -6,7 +6,7 @@ from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.grids import is_view
@@ -33,13 +33,23 @@ class Window:
     strides: tuple[int, ...]
 
 
-def window_of(view: SSAValue) -> Window | None:
+def window_of(view: SSAValue, forms: IndexForms | None = None) -> Window | None:
     """Return the window of a view; None if its elements are computed, or not strided.
 
     Inputs of a fusion count as buffers, and so do computed grids directly in a function, since
     these are stored.
     """
-    return _whole(view) if _is_buffer(view) else _window(IndexForms(), view)
+    grid = view.owner
+    if is_memref(view.type) or isinstance(grid, Block | GraphOp | FusionOp):
+        return _whole(view)
+    if not isinstance(grid, GridOp):
+        return None
+    if isinstance(grid.parent_op(), FuncOp) and not is_view(grid):
+        return _whole(view)
+    load = _only_load(grid)
+    if load is None:
+        return None
+    return _accessed_window(forms or IndexForms(), load.source, load.indices, grid.indices)
 
 
 def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
@@ -59,29 +69,11 @@ def window_read(load: LoadOp, indices: Sequence[SSAValue]) -> Window | None:
     return _accessed_window(IndexForms(), load.source, load.indices, indices)
 
 
-def _is_buffer(view: SSAValue) -> bool:
-    return is_memref(view.type) or isinstance(view.owner, Block | GraphOp | FusionOp)
-
-
-def _window(forms: IndexForms, view: SSAValue) -> Window | None:
-    """Return the window of a view; see `window_of`."""
-    if _is_buffer(view):
-        return _whole(view)
-    grid, load = view.owner, _only_load(view.owner)
-    if not isinstance(grid, GridOp):
-        return None
-    if isinstance(grid.parent_op(), FuncOp) and not is_view(grid):
-        return _whole(view)
-    if load is None:
-        return None
-    return _accessed_window(forms, load.source, load.indices, grid.indices)
-
-
 def _accessed_window(
     forms: IndexForms, view: SSAValue, accessed: Sequence[SSAValue], indices: Sequence[SSAValue]
 ) -> Window | None:
     """Return the window of the elements of a view that are accessed, as a function of indices."""
-    source = _window(forms, view)
+    source = window_of(view, forms)
     if source is None:
         return None
     algebra = forms.algebra(None)
@@ -100,12 +92,10 @@ def _whole(buffer: SSAValue) -> Window:
     return Window(buffer, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
 
 
-def _only_load(op: Operation | Block) -> LoadOp | None:
+def _only_load(grid: GridOp) -> LoadOp | None:
     """Return the load of a grid that only yields a loaded element, else None."""
-    if not isinstance(op, GridOp):
-        return None
-    ops = ops_of_block(op.body.block)
+    ops = ops_of_block(grid.body.block)
     loads = [each for each in ops if isinstance(each, LoadOp)]
     others = [each for each in ops if type(each) not in (LoadOp, YieldOp)]
-    is_plain = len(loads) == 1 and op.yielded is loads[0].result
+    is_plain = len(loads) == 1 and grid.yielded is loads[0].result
     return loads[0] if is_plain and all(map(is_arithmetic, others)) else None
