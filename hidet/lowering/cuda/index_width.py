@@ -2,7 +2,7 @@
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, UnitAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
@@ -11,7 +11,7 @@ from hidet.dialects.cuda.marks import LONG
 from hidet.dialects.walking import ops_in
 from hidet.rewriting.kernel_pass import KernelPass
 
-INT = Range(-(1 << 31), (1 << 31) - 1)
+INT = Range.signed(32)
 """The range of `int` in C++ on all targets."""
 
 
@@ -47,16 +47,11 @@ def _is_long(op: Operation, forms: IndexForms) -> bool:
     kind = op.operands[0].type if type(op) is arith.IndexCastOp else None
     if isinstance(kind, FixedBitwidthType) and kind.bitwidth <= 32:
         return False
-    return not all(_fits(result, forms) for result in indices)
-
-
-def _fits(value: SSAValue, forms: IndexForms) -> bool:
-    """Return whether an index is known to fit in 32 bits."""
-    return _is_int(forms.range(value))
+    return not all(_is_int(forms.range(result)) for result in indices)
 
 
 def _is_int(limits: Range | None) -> bool:
-    return limits is not None and INT.lo <= limits.lo and limits.hi <= INT.hi
+    return limits is not None and INT.includes(limits)
 
 
 def _loop_fits(op: scf.ForOp, forms: IndexForms) -> bool:
@@ -67,4 +62,5 @@ def _loop_fits(op: scf.ForOp, forms: IndexForms) -> bool:
     start, stop, step = (forms.range(bound, op.parent) for bound in (op.lb, op.ub, op.step))
     if stop is None or step is None or not _is_int(start):
         return False
-    return _fits(op.body.block.args[0], forms) and _is_int(Range(stop.lo, stop.hi + step.hi - 1))
+    exit_value = Range(stop.lo, stop.hi + step.hi - 1)
+    return _is_int(forms.range(op.body.block.args[0])) and _is_int(exit_value)

@@ -47,7 +47,7 @@ class IntegerRangesPass(KernelPass):
                 _mark(op, _is_inside(op, ranges))
             elif isinstance(op.result.type, IntegerType):
                 found, whole = ranges.exact(op), range_of_type(op.result.type)
-                fits = found is not None and whole.lo <= found.lo and found.hi <= whole.hi
+                fits = found is not None and whole.includes(found)
                 flag = arith.IntegerOverflowFlag.NSW
                 flags = arith.IntegerOverflowAttr([flag] if fits else "none")
                 op.properties["overflowFlags"] = flags
