@@ -150,22 +150,13 @@ class Variant:
 
     def __init__(self, kernel: KernelOp, call: CallKernelOp) -> None:
         self.body = kernel.body.clone()
+        self.block = self.body.block
         self.passed = list(call.passed)
-
-    @property
-    def block(self) -> Block:
-        """The only block of the body."""
-        return self.body.block
-
-    @property
-    def arguments(self) -> tuple[BlockArgument, ...]:
-        """The arguments."""
-        return self.block.args
 
     def pass_also(self, value: SSAValue) -> BlockArgument:
         """Pass a tensor, unless it is passed already; return the argument."""
         kind = buffer_type(value)
-        for argument, passed in zip(self.arguments, self.passed, strict=False):
+        for argument, passed in zip(self.block.args, self.passed, strict=False):
             if passed is value and argument.type == kind:
                 return argument
         argument = self.block.insert_arg(kind, len(self.passed))
@@ -175,7 +166,7 @@ class Variant:
 
     def pass_no_more(self, position: int) -> None:
         """Drop an unused argument and its operand."""
-        self.block.erase_arg(self.arguments[position])
+        self.block.erase_arg(self.block.args[position])
         del self.passed[position]
 
     def call(self, op: CallKernelOp, name: str, types: Sequence[Attribute]) -> CallKernelOp:
@@ -206,7 +197,7 @@ def store_through(
     element: SSAValue,
 ) -> None:
     """Replace a result of a kernel by a sink that computes a grid."""
-    old = variant.arguments[len(variant.passed) + number]
+    old = variant.block.args[len(variant.passed) + number]
     inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
     buffers: dict[SSAValue, SSAValue] = {
         a: variant.pass_also(value) for a, value in inner if a is not element
@@ -310,7 +301,7 @@ class FusePrologue(RewritePattern):
             variant = Variant(kernel, op)
             for position, shape in zip(positions, shapes, strict=True):
                 assert shape is not None
-                load_through(variant, variant.arguments[position], shape, fusion, grid)
+                load_through(variant, variant.block.args[position], shape, fusion, grid)
             for position in reversed(positions):
                 variant.pass_no_more(position)
             name = self.kernels.add(kernel, variant.body, f"{_word(grid)}_{kernel.sym_name.data}")
