@@ -13,20 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hidet.lowering.templates.base import Template
 
-TEMPLATES: dict[str, str] = {
-    "gemv": "hidet.lowering.templates.gemv:GemvTemplate",
-    "matmul": "hidet.lowering.templates.matmul:MatmulTemplate",
-    "attention": "hidet.lowering.templates.attention:AttentionTemplate",
-    "depthwise": "hidet.lowering.templates.depthwise:DepthwiseTemplate",
-    "row": "hidet.lowering.templates.row:RowTemplate",
-    "transpose": "hidet.lowering.templates.transpose:TransposeTemplate",
-    "elementwise": "hidet.lowering.templates.elementwise:ElementwiseTemplate",
-}
-"""Name to "module:Class", most specialized first."""
+TEMPLATES = ("gemv", "matmul", "attention", "depthwise", "row", "transpose", "elementwise")
+"""The templates, most specialized first: `row` is `RowTemplate` of the module `row`."""
 
 
 @cache
 def load_template(name: str) -> Template[Any]:
     """Return the template of a name."""
-    module, _, attribute = TEMPLATES[name].partition(":")
-    return getattr(import_module(module), attribute)()
+    module = import_module(f"hidet.lowering.templates.{name}")
+    return getattr(module, f"{name.capitalize()}Template")()

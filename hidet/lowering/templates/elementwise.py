@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
-from hidet.dialects.compute import FusionOp, GridOp, ReduceOp
+from hidet.dialects.compute import FusionOp, ReduceOp
 from hidet.dialects.compute.ops import terminator_of
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
@@ -16,6 +16,7 @@ from hidet.dialects.walking import ops_of_class
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.epilogue import clone_views
 from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
 from hidet.mapping import TaskMap
 
@@ -74,9 +75,7 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: ElementwiseConfig) -> None:
         """Build the kernel body."""
-        for op in fusion.body.block.ops:
-            if isinstance(op, GridOp):
-                scope.clone(op)
+        clone_views(scope, fusion)
         launch = self.launch(fusion, config)
         workers = launch.grid[0] * launch.block[0]
         tasks = spatial(workers) * repeat(config.vector)

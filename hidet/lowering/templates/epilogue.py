@@ -39,7 +39,7 @@ def problem_of(fusion: FusionOp) -> Problem:
 
 
 def clone_views(scope: KernelScope, fusion: FusionOp) -> None:
-    """Clone the views that the anchors of a fusion read into a kernel."""
+    """Clone the grids of a fusion into a kernel, except those that read anchors."""
     results = {op.result for op in fusion.body.block.ops if isinstance(op, AnchorOp)}
     for op in fusion.body.block.ops:
         if isinstance(op, GridOp) and not any(load.source in results for load in loads_of(op)):

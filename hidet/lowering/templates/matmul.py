@@ -115,18 +115,6 @@ class Matmuls:
                 column.ssa.name_hint = "column"
         return found
 
-    def clear(self, accumulators: Sequence[Tensor], on: Scalar) -> None:
-        """Zero the accumulators."""
-        for each in accumulators:
-            fill(each, 0, on)
-
-    def multiply(
-        self, left: Tensor, right: Sequence[Tensor], accumulators: Sequence[Tensor], on: Scalar
-    ) -> None:
-        """Multiply an A tile with each B tile."""
-        for tile, total in zip(right, accumulators, strict=True):
-            task.matmul(left, tile, total, on=on)
-
     def matrices(self, batch: Index) -> list[list[Index]]:
         """Return the batch indices of each B operand."""
         return [matrix_of(operand, batch, self.first) for operand in self.operands]
@@ -208,11 +196,13 @@ def multiply_tile(
     matrix, others = matrix_of(products.lhs, batch, products.first), products.matrices(batch)
     # Ahead of the loop, as loads of the epilogue may be.
     stored = [scalar(index_of(each)) for each in matrix_of(products.first, batch, products.first)]
-    products.clear(accumulators, thread)
+    for acc in accumulators:
+        fill(acc, 0, thread)
     for k0 in range(0, problem.k, choice.block_k):
         task.copy(task.window(products.lhs, *matrix, row, k0), sa, on=thread)
         products.fetch(sb, others, k0, columns, thread)
-        products.multiply(sa, sb, accumulators, thread)
+        for right, acc in zip(sb, accumulators, strict=True):
+            task.matmul(sa, right, acc, on=thread)
     products.store(accumulators, stored, row, columns, thread)
 
 

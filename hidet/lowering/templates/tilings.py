@@ -133,7 +133,8 @@ def _tiles(problem: Problem, arch: Arch) -> Iterator[Sequence[Blocking]]:
     """Yield the tiles for tensor cores, then those for FMA, with the fewest stages each."""
     # The CPU supports tensor cores, but they are as slow as FMA.
     yield [] if arch.is_cpu else [*_mma(problem, arch), *_wgmma(problem, arch)]
-    yield list(_fma(problem, arch))
+    fma = _fma_tiles(problem, arch)
+    yield [tile for tile in fma if _is_shared(tile.block_n, tile.columns, problem)]
 
 
 def _fitting(tile: Blocking, problem: Problem, arch: Arch) -> list[Blocking]:
@@ -160,12 +161,6 @@ def _stages(tile: Blocking, problem: Problem) -> Iterator[Blocking]:
 @cache
 def _with_stages(tile: Blocking, stages: int) -> Blocking:
     return replace(tile, stages=stages)
-
-
-def _fma(problem: Problem, arch: Arch) -> Iterator[Blocking]:
-    for tile in _fma_tiles(problem, arch):
-        if _is_shared(tile.block_n, tile.columns, problem):
-            yield tile
 
 
 def _fma_tiles(problem: Problem, arch: Arch) -> Iterator[Blocking]:

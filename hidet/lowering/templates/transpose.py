@@ -7,7 +7,7 @@ from typing import Any
 
 from hidet.analysis.contiguity import adjacent_dim
 from hidet.arch.chips import Arch
-from hidet.dialects.compute import FusionOp, GridOp
+from hidet.dialects.compute import FusionOp
 from hidet.dialects.compute.ops import terminator_of
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
@@ -17,6 +17,7 @@ from hidet.lang import script, shared_tensor
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
+from hidet.lowering.templates.epilogue import clone_views
 from hidet.lowering.templates.parts import known, place
 from hidet.mapping import vector_map
 
@@ -104,9 +105,7 @@ class TransposeTemplate(Template[TransposeConfig]):
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: TransposeConfig) -> None:
         """Build the kernel body."""
-        for op in fusion.body.block.ops:
-            if isinstance(op, GridOp):
-                scope.clone(op)
+        clone_views(scope, fusion)
         transpose(*scope.results[0], config)
 
 
