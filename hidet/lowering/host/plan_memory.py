@@ -1,6 +1,6 @@
 """The pass `plan-memory`: bufferizes host functions and allocates their memory."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from typing_extensions import override
@@ -61,16 +61,13 @@ class PlanMemoryPass(ModulePass):
 
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {
-            function.sym_name.data: function for function in op.ops if isinstance(function, FuncOp)
-        }
+        functions = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
+        found = [functions[name] for name in (PREPARE, FORWARD) if name in functions]
         prepared = _Prepared()
-        for name in (PREPARE, FORWARD):
-            if (function := functions.get(name)) is not None:
-                _Function(function, prepared).rewrite()
-        for name in (PREPARE, FORWARD):
-            if (function := functions.get(name)) is not None:
-                function.attributes[PREPARED_BYTES] = IntegerAttr(prepared.size, i64)
+        for function in found:
+            _Function(function, prepared).rewrite()
+        for function in found:
+            function.attributes[PREPARED_BYTES] = IntegerAttr(prepared.size, i64)
 
 
 @dataclass
@@ -92,39 +89,44 @@ class _Function:
         self.prepared = prepared
         self.is_prepare = function.sym_name.data == PREPARE
         self.block = function.body.block
+        self.operations = list(self.block.ops)
+        self._check()
+        self.launches = [op for op in self.operations if isinstance(op, LaunchOp)]
+        self.homes = _find_homes(self.launches)
+        # The number of the launch that writes a value first.
+        self.first_write: dict[SSAValue, int] = {}
+        for step, op in enumerate(self.launches):
+            for result in op.results:
+                self.first_write.setdefault(self.homes.get(result, result), step)
         self.buffers: dict[SSAValue, SSAValue] = {}
         self.arena_bytes = 0
 
     def rewrite(self) -> None:
         """Replace tensors by memrefs."""
-        operations = list(self.block.ops)
-        self._check(operations)
         for argument in list(self.block.args):
             buffer = Rewriter.replace_value_with_new_type(argument, buffer_type(argument))
             self.buffers[buffer] = buffer
-        launches = [op for op in operations if isinstance(op, LaunchOp)]
-        homes = _find_homes(launches)
-        updates = updates_of(self.function)
-        returned = tuple(operations[-1].operands)[: -len(updates) or None]
+        updates, end = updates_of(self.function), self.operations[-1]
+        returned = tuple(end.operands)[: -len(updates) or None]
         if self.is_prepare:
-            self._keep_results(launches, returned)
-        for op in operations:
+            self._keep_results(returned)
+        for op in self.operations:
             if isinstance(op, ConstantOp):
                 self._place_constant(op)
             elif isinstance(op, arith.ConstantOp):
                 self.buffers[op.result] = op.result  # a scalar argument
         copied: dict[SSAValue, SSAValue] = {}
         if not self.is_prepare:
-            copied = self._bind_updates(updates, launches, homes, operations[-1])
-            self._bind_outputs(returned, {each for each, _ in updates}, operations)
-        self._place_in_arena(launches, homes, copied)
+            copied = self._bind_updates(updates)
+            self._bind_outputs(returned, {each for each, _ in updates})
+        self._place_in_arena(copied)
         for value, argument in copied.items():
-            self._insert(CopyOp(self.buffers[value], argument), before=operations[-1])
-        for op in launches:
-            buffers = [self.buffers[homes.get(v, v)] for v in (*op.passed, *op.results)]
+            self._insert(CopyOp(self.buffers[value], argument), before=end)
+        for op in self.launches:
+            buffers = [self.buffers[self.homes.get(v, v)] for v in (*op.passed, *op.results)]
             self._insert(LaunchOp(op.kernel.root_reference.data, buffers), before=op)
-        self._insert(ReturnOp(), before=operations[-1])
-        for op in reversed(operations):
+        self._insert(ReturnOp(), before=end)
+        for op in reversed(self.operations):
             if not isinstance(op, arith.ConstantOp):
                 Rewriter.erase_op(op)
         types = [argument.type for argument in self.block.args]
@@ -133,9 +135,9 @@ class _Function:
         self.function.attributes[OUTPUT_COUNT] = IntegerAttr(output_count, i64)
         self.function.attributes[ARENA_BYTES] = IntegerAttr(self.arena_bytes, i64)
 
-    def _check(self, operations: list[Operation]) -> None:
+    def _check(self) -> None:
         """Reject ops that an earlier pass should have lowered."""
-        for op in operations:
+        for op in self.operations:
             if not isinstance(op, ConstantOp | arith.ConstantOp | LaunchOp | ReturnOp):
                 raise VerifyException(
                     f"'{op.name}' in host function @{self.function.sym_name.data}: only "
@@ -143,7 +145,7 @@ class _Function:
                     "this stage"
                 )
 
-    def _keep_results(self, launches: list[LaunchOp], returned: tuple[SSAValue, ...]) -> None:
+    def _keep_results(self, returned: tuple[SSAValue, ...]) -> None:
         """Allocate the results of `@prepare` in memory that outlives the call."""
         for position, value in enumerate(returned):
             name = prepared_name(position)
@@ -161,7 +163,7 @@ class _Function:
             self.prepared.places[name] = offset
             self.prepared.size += align(size)
             buffer = BufferOp(BufferKind.PREPARED, memref, offset=offset)
-            self._insert(buffer, before=launches[0], named=value)
+            self._insert(buffer, before=self.launches[0], named=value)
 
     def _place_constant(self, op: ConstantOp) -> None:
         """Create the buffer of a weight, or of a result of `@prepare`."""
@@ -173,37 +175,28 @@ class _Function:
             buffer = BufferOp(BufferKind.CONSTANT, memref, buffer_name=place)
         self._insert(buffer, before=op, named=op.result)
 
-    def _bind_updates(
-        self,
-        updates: Sequence[tuple[SSAValue, int]],
-        launches: Sequence[LaunchOp],
-        homes: Mapping[SSAValue, SSAValue],
-        end: Operation,
-    ) -> dict[SSAValue, SSAValue]:
+    def _bind_updates(self, updates: Sequence[tuple[SSAValue, int]]) -> dict[SSAValue, SSAValue]:
         """Bind new contents of arguments to their buffers; return those to copy at the end."""
         copied: dict[SSAValue, SSAValue] = {}
-        first_write: dict[SSAValue, int] = {}
         last_read: dict[SSAValue, int] = {}
-        for step, op in enumerate(launches):
+        for step, op in enumerate(self.launches):
             last_read |= dict.fromkeys(op.passed, step)
-            for result in op.results:
-                first_write.setdefault(homes.get(result, result), step)
         for argument, number in updates:
-            value = end.operands[number]
+            value = self.operations[-1].operands[number]
             if isinstance(value.owner, Block):
                 raise VerifyException(
                     f"result {number} is an argument, which cannot be what another one holds "
                     "afterwards"
                 )
-            is_read = last_read.get(argument, -1) >= first_write.get(value, -1)
-            if value in self.buffers or value not in first_write or is_read:
+            is_read = last_read.get(argument, -1) >= self.first_write.get(value, -1)
+            if value in self.buffers or value not in self.first_write or is_read:
                 copied[value] = argument
             else:
                 self.buffers[value] = argument
-        for op in launches:
+        for op in self.launches:
             for number, value in zip(op.init_numbers, op.init_values, strict=True):
                 result = op.results_[number]
-                home = self.buffers.get(homes.get(result, result))
+                home = self.buffers.get(self.homes.get(result, result))
                 if isinstance(value.owner, Block) and home is not value:
                     raise VerifyException(
                         f"result {number} of a launch holds an argument at first, which it must be "
@@ -211,12 +204,7 @@ class _Function:
                     )
         return copied
 
-    def _bind_outputs(
-        self,
-        returned: tuple[SSAValue, ...],
-        written: Collection[SSAValue],
-        operations: list[Operation],
-    ) -> None:
+    def _bind_outputs(self, returned: tuple[SSAValue, ...], written: Collection[SSAValue]) -> None:
         """Add an argument for each output, written by a launch or filled by a copy."""
         for position, value in enumerate(returned):
             is_bound = value in self.buffers
@@ -225,32 +213,24 @@ class _Function:
             output.name_hint = f"out{position}"
             if is_bound:
                 # Before its argument is overwritten.
-                place = operations[0 if value in written else -1]
+                place = self.operations[0 if value in written else -1]
                 self._insert(CopyOp(self.buffers[value], output), before=place)
             else:
                 self.buffers[value] = output
 
-    def _place_in_arena(
-        self,
-        launches: list[LaunchOp],
-        homes: Mapping[SSAValue, SSAValue],
-        copied: Collection[SSAValue],
-    ) -> None:
+    def _place_in_arena(self, copied: Collection[SSAValue]) -> None:
         """Allocate the remaining results of launches in the arena."""
-        first_step: dict[SSAValue, int] = {}
         last_use: dict[SSAValue, int] = {}
-        for step, op in enumerate(launches):
-            for value in op.results:
-                first_step.setdefault(homes.get(value, value), step)
+        for step, op in enumerate(self.launches):
             for value in (*op.arguments, *op.results):
-                last_use[homes.get(value, value)] = step
-        last_use |= dict.fromkeys(copied, len(launches))
-        values = [(step, v) for v, step in first_step.items() if v not in self.buffers]
+                last_use[self.homes.get(value, value)] = step
+        last_use |= dict.fromkeys(copied, len(self.launches))
+        values = [(step, v) for v, step in self.first_write.items() if v not in self.buffers]
         lifetimes = [Lifetime(step, last_use[v], nbytes_of(v)) for step, v in values]
         offsets, self.arena_bytes = place(lifetimes)
         for (step, value), offset in zip(values, offsets, strict=True):
             buffer = BufferOp(BufferKind.ARENA, buffer_type(value), offset=offset)
-            self._insert(buffer, before=launches[step], named=value)
+            self._insert(buffer, before=self.launches[step], named=value)
 
     def _insert(self, op: Operation, *, before: Operation, named: SSAValue | None = None) -> None:
         """Insert an op at the location of another; its result becomes the buffer of `named`."""
