@@ -112,16 +112,14 @@ class Fuser:
         latest = max(producers, key=lambda group: group.number, default=None)
         if isinstance(op, GridOp) and (joined := self._joined(op, producers)) is not None:
             group = joined
-            self._join(op, group)
         elif isinstance(op, MatmulOp) and (shared := self._shared(op, latest)) is not None:
             group = shared
             op.operands[0] = group.anchors[0].operands[0]
-            self._join(op, group)
         elif isinstance(op, GridOp) and (beside := self._beside(op, latest)) is not None:
             group = beside
-            self._join(op, group)
         else:
             group = self._new_group(op)
+        self._join(op, group)
         if group.kind is Kind.CALL:
             return
         for producer in producers - {group}:
@@ -208,7 +206,7 @@ class Fuser:
                     return group
         return None
 
-    def _join(self, op: GridOp | MatmulOp, group: Group) -> None:
+    def _join(self, op: Operation, group: Group) -> None:
         if group.kind is not Kind.ANCHOR and isinstance(op, GridOp):
             if (rows := rows_of_grid(op)) is not None:
                 group.kind, group.rows = Kind.ROWS, rows
@@ -218,15 +216,11 @@ class Fuser:
         self.group_of[op] = group
 
     def _new_group(self, op: Operation) -> Group:
-        kind, rows, size = Kind.ANCHOR, None, 0
+        kind = Kind.ELEMENTS if isinstance(op, GridOp) else Kind.ANCHOR
         if isinstance(op, CallKernelOp):
             kind = Kind.CALL
-        elif isinstance(op, GridOp):
-            rows, size = rows_of_grid(op), size_of(op.result)
-            kind = Kind.ELEMENTS if rows is None else Kind.ROWS
-        group = Group(len(self.groups), kind, {op: None}, rows, size, self.arch.is_cpu)
+        group = Group(len(self.groups), kind, checks_apart=self.arch.is_cpu)
         self.groups.append(group)
-        self.group_of[op] = group
         return group
 
     def _emit(self, group: Group) -> None:
