@@ -73,34 +73,23 @@ def _span(shape: Sequence[int], strides: Sequence[int], offset: int) -> int:
 
 
 def _flatten_access(op: Operation, argument: SSAValue, strides: Sequence[int], offset: int) -> None:
-    """Replace the indices of an access by a linear index."""
+    """Replace the indices of an access by `i * stride + j + offset`, computed before it."""
     if isinstance(op, TensorMapOp):
         return  # has its own strides
     shape = memref_type(argument).get_shape()
 
     def flat(indices: Sequence[SSAValue]) -> list[SSAValue]:
-        return [_linear_index(op, shape, indices, strides, offset)]
+        builder, first = KernelBuilder.like(op), offset
+        linear: Index = 0
+        for extent, index, stride in zip(shape, indices, strides, strict=True):
+            known = 0 if extent == 1 else known_index(index)
+            if known is None:
+                linear = builder.add(linear, builder.mul(index, stride))
+            else:
+                first += known * stride
+        return [builder.index(builder.add(linear, first))]
 
     if not redirect_accesses(op, argument, argument, flat):
         raise LegalityError(
             f"flatten-memrefs does not know how {op.name} uses a memref", where=source_line(op)
         )
-
-
-def _linear_index(
-    op: Operation,
-    shape: Sequence[int],
-    indices: Sequence[SSAValue],
-    strides: Sequence[int],
-    offset: int,
-) -> SSAValue:
-    """Return `i * stride + j + offset`, computed before an access."""
-    builder = KernelBuilder.like(op)
-    linear: Index = 0
-    for extent, index, stride in zip(shape, indices, strides, strict=True):
-        known = 0 if extent == 1 else known_index(index)
-        if known is None:
-            linear = builder.add(linear, builder.mul(index, stride))
-        else:
-            offset += known * stride
-    return builder.index(builder.add(linear, offset))

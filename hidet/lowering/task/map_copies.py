@@ -1,12 +1,11 @@
 """The pass `map-copies`: assigns task maps to copies of shared tiles."""
 
-from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.dialects.cuda.kernel import KernelOp
-from hidet.dialects.shaped import memref_type, shape_of
-from hidet.dialects.task import CopyOp, SharedLayoutAttr, TaskMapAttr
+from hidet.dialects.shaped import shape_of
+from hidet.dialects.task import CopyOp, TaskMapAttr
 from hidet.dialects.task.layout import shared_layout_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.groups import workers_of
@@ -26,15 +25,9 @@ def map_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     rank = len(shape_of(op.other))
     run = contiguous_run(op.other, range(rank - len(shape), rank))
     dim = run.dim - (rank - len(shape))
-    length = run.length if _is_contiguous(op.tile, dim, len(shape)) else 1
+    contiguous = len(shape) - 2 + shared_layout_of(op.tile).contiguous
+    length = run.length if dim == contiguous else 1
     op.map = TaskMapAttr(vector_map(shape, dim, length, workers))
-
-
-def _is_contiguous(tile: SSAValue, dim: int, rank: int) -> bool:
-    """Return whether a dimension of the last ones of a tile is contiguous in shared memory."""
-    if isinstance(memref_type(tile).layout, SharedLayoutAttr):
-        return dim == rank - 2 + shared_layout_of(tile).contiguous
-    return dim == rank - 1
 
 
 class MapCopiesPass(KernelPass):

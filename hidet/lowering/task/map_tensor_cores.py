@@ -51,11 +51,10 @@ class Workers:
             case [str() as name, int() as rows, int() as columns] if rows and columns:
                 return cls(name, rows, columns, choices.get("arrangement", BLOCKED))
             case _:
-                pass
-        raise ScheduleError(
-            f"the matmul of @{kernel.sym_name.data} has no instruction",
-            hint="its config says instruction, rows and columns, or its tile has a map",
-        )
+                raise ScheduleError(
+                    f"the matmul of @{kernel.sym_name.data} has no instruction",
+                    hint="its config says instruction, rows and columns, or its tile has a map",
+                )
 
     def repeats(self, shape: tuple[int, int], inner: TaskMap) -> tuple[int, int]:
         """Return how often a worker repeats an inner map along the rows and columns of a tile."""
