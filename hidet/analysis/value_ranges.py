@@ -206,11 +206,6 @@ def _cast(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range.signed(source.bitwidth) if isinstance(source, IntegerType) else ANY
 
 
-def _checked(op: CheckedIndexOp, ranges: Sequence[Range]) -> Range:
-    """Return the range of a checked index, for any operand."""
-    return Range(0, op.size.value.data - 1)
-
-
 def _minimum(op: Operation, ranges: Sequence[Range]) -> Range:
     return Range(min(r.lo for r in ranges), min(r.hi for r in ranges))
 
@@ -251,6 +246,6 @@ RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
     arith.OrIOp: (_bits, _power_of_two),
     arith.XOrIOp: (_bits, _power_of_two),
     arith.IndexCastOp: (_cast, _unknown),
-    CheckedIndexOp: (_checked, _unknown),
+    CheckedIndexOp: (lambda op, _: Range(0, op.size.value.data - 1), _unknown),
 }
 """The rules for range and divisibility of a result of type index, from those of the operands."""

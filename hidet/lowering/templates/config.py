@@ -80,13 +80,10 @@ def choices_of(kernel: KernelOp) -> Mapping[str, int | str]:
     config = kernel.attributes.get("config")
     found: dict[str, int | str] = {}
     for name, value in config.data.items() if isinstance(config, DictionaryAttr) else ():
-        match value:
-            case IntegerAttr():
-                found[name] = value.value.data
-            case StringAttr():
-                found[name] = value.data
-            case _:
-                pass
+        if isinstance(value, StringAttr):
+            found[name] = value.data
+        elif isinstance(value, IntegerAttr):
+            found[name] = value.value.data
     return found
 
 

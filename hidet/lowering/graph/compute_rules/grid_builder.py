@@ -58,19 +58,16 @@ class GridBuilder(KernelBuilder):
 
     def grid(self, shape: Sequence[int], element: Attribute, scalar_at: ScalarAt) -> SSAValue:
         """Build the tensor whose elements `scalar_at` computes."""
-        return self._grid(TensorType(element, shape), scalar_at)
-
-    def result_of(self, op: GraphOp, scalar_at: ScalarAt) -> SSAValue:
-        """Build the grid of an operator's result."""
-        return self._grid(op.result_type, scalar_at)
-
-    def _grid(self, kind: TensorType[Attribute], scalar_at: ScalarAt) -> SSAValue:
-        grid = GridOp(kind)
+        grid = GridOp(TensorType(element, shape))
         indices = grid.indices
         _name(indices, _GRID_NAMES)
         with self.inside(grid.body.block):
-            self.insert(YieldOp(self.narrow(scalar_at(indices), kind.element_type)))
+            self.insert(YieldOp(self.narrow(scalar_at(indices), element)))
         return self.insert(grid).result
+
+    def result_of(self, op: GraphOp, scalar_at: ScalarAt) -> SSAValue:
+        """Build the grid of an operator's result."""
+        return self.grid(op.result_type.get_shape(), op.result_type.element_type, scalar_at)
 
     def fill(self, op: GraphOp, value: Number) -> SSAValue:
         """Build the grid of a result whose elements all have a value."""
