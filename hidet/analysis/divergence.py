@@ -8,13 +8,13 @@ from enum import IntEnum
 from itertools import takewhile
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from hidet.analysis.conditions import predicate_of
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp
+from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import ActiveMaskOp, KernelOp, ThreadIdOp
 from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
 from hidet.dialects.shaped import is_memref
@@ -41,9 +41,7 @@ def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operat
 class DivergenceAnalysis:
     """The divergent values of a kernel; all other values are uniform.
 
-    Attributes:
-        whole_warps: whether the threads of a warp are consecutive along x.
-        values: the divergence of each divergent value.
+    With `whole_warps`, the threads of a warp are consecutive along x.
     """
 
     whole_warps: bool
@@ -156,14 +154,9 @@ def _is_uniform_in_warps(op: Operation) -> bool:
         type(op) is arith.CmpiOp and predicate_of(op) in ("slt", "sge", "ult", "uge")
     ):
         return False
-    thread, number = (operand.owner for operand in op.operands)
-    return (
-        isinstance(thread, ThreadIdOp)
-        and thread.dimension.data is Dimension.X
-        and isinstance(number, arith.ConstantOp)
-        and isinstance(number.value, IntegerAttr)
-        and number.value.value.data % WARP == 0
-    )
+    thread, number = op.operands[0].owner, known_index(op.operands[1])
+    is_row = isinstance(thread, ThreadIdOp) and thread.dimension.data is Dimension.X
+    return is_row and number is not None and number % WARP == 0
 
 
 def _dependents(op: Operation, operand: int) -> Iterator[SSAValue]:

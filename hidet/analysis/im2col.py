@@ -57,13 +57,8 @@ class Im2col:
     """An im2col view `[.., n * position, tap * c]` of images `[n, .., c]`.
 
     Rows are output positions in row-major order; a row contains the channels of each filter tap.
-    Leading dimensions split a row into parts.
-
-    Attributes:
-        images: the window of the images in their buffer.
-        shape: the shape of the images.
-        axes: the parameters of each spatial dimension.
-        columns: the length of a row, or of a part of one.
+    Leading dimensions split a row into parts; `columns` is the length of a row, or of a part. The
+    shape is that of the images.
     """
 
     images: Window
@@ -89,10 +84,7 @@ class Im2col:
 def has_tiles(columns: int, channels: int, length: int) -> bool:
     """Return whether each tile of an im2col view is within one tap, so that TMA can load it.
 
-    Args:
-        columns: the columns of a tile, which starts at a multiple of them.
-        channels: the number of channels.
-        length: the columns of the view.
+    A tile starts at a multiple of its columns; the view has `length` of them.
     """
     return columns <= channels and channels % columns == 0 and length % columns == 0
 

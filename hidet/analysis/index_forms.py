@@ -30,9 +30,7 @@ class IndexForms:
     """The forms of the values of type index, computed lazily and memoized.
 
     Results remain valid while a pass rewrites the program if the queried values keep their meaning.
-
-    Args:
-        root: the analyzed program; None for values that are not in a program yet.
+    There is no root for values that are not in a program yet.
     """
 
     def __init__(self, root: Operation | None = None) -> None:

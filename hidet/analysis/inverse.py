@@ -35,12 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inverse:
-    """The indices of a grid as functions of the indices of its anchor.
-
-    Attributes:
-        variables: the symbolic indices of the anchor, one per dimension.
-        forms: the indices of the grid, as forms over these variables.
-    """
+    """The indices of a grid as forms over variables, the indices of its anchor."""
 
     variables: tuple[Variable, ...]
     forms: tuple[LinearForm, ...]
@@ -68,11 +63,8 @@ def invert(
 ) -> Inverse | None:
     """Invert an index map; return None if the rules above do not apply.
 
-    Args:
-        indices: the indices of the loaded element of the anchor, as forms over the variables.
-        variables: the indices of the grid.
-        extents: the shape of the grid.
-        target_extents: the shape of the anchor.
+    The map has the indices of the loaded element of the anchor, whose shape are the target extents,
+    as forms over the variables, the indices of the grid, whose shape are the extents.
     """
     if prod(extents) != prod(target_extents) or prod(extents) == 0:
         return None

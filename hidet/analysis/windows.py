@@ -20,13 +20,7 @@ from hidet.dialects.walking import ops_of_block
 
 @dataclass(frozen=True)
 class Window:
-    """A strided view: element i of the view is element `offset + i * strides` of the buffer.
-
-    Attributes:
-        buffer: the buffer, an argument of the kernel.
-        offset: the offset of the first element, in elements.
-        strides: the stride of each dimension, in elements.
-    """
+    """A strided view: element i of the view is element `offset + i * strides` of the buffer."""
 
     buffer: SSAValue
     offset: int

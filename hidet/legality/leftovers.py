@@ -18,11 +18,9 @@ from hidet.legality.report import illegal
 
 @dataclass(frozen=True)
 class Lifetime:
-    """The passes between which ops of a kind may occur.
+    """The passes that create and lower ops of a kind.
 
-    Attributes:
-        since: the pass that creates them; None if they may occur from the start.
-        until: the pass that lowers them; None if they may stay.
+    Without these, they may occur from the start, and may stay.
     """
 
     since: str | None = None
@@ -80,13 +78,9 @@ PLACES: Mapping[str, Mapping[str, Lifetime]] = {
 
 @dataclass(frozen=True)
 class Trace:
-    """Something other than an op that a pass lowers in kernels.
+    """Something other than an op that a pass lowers; an op of a kernel, or the kernel, has it.
 
-    Attributes:
-        what: its name.
-        by: the pass that lowers it.
-        is_there: whether an op of a kernel, or the kernel itself, has it.
-        until: the pass after which it is illegal, if other passes may run before `by`.
+    It is illegal after the pass `until`, if other passes may run before the one that lowers it.
     """
 
     what: str

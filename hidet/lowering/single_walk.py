@@ -29,13 +29,7 @@ def rewrite_once(
     """Apply to each op of a region the pattern for its class; return whether any op was rewritten.
 
     Ops are collected before the first rewrite. Ops that have been erased since are skipped. New ops
-    get the location of the op that the pattern matched.
-
-    Args:
-        region: the region, including nested regions.
-        patterns: patterns by exact op class.
-        backwards: whether to walk in reverse order.
-        inner_first: whether to visit the ops in the regions of an op before the op.
+    get the location of the op that the pattern matched. The order is that of `ops_in`.
     """
     ops = ops_in(region, backwards=backwards, inner_first=inner_first)
     matched = [op for op in ops if type(op) in patterns]

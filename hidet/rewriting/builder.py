@@ -297,13 +297,10 @@ class KernelBuilder(LocatedBuilder):
         first: SSAValue | None = None,
         attributes: Mapping[str, Attribute] | None = None,
     ) -> Generator[SSAValue]:
-        """Build a loop with the header of another one; yield the induction variable.
+        """Build a loop with the header of one without results; yield the induction variable.
 
-        Args:
-            loop: the other loop, without iteration arguments.
-            values: maps values of the other loop to those here; the induction variable is added.
-            first: the lower bound, if it differs.
-            attributes: attributes of the loop.
+        `values` maps values of the other loop to those here; the induction variable is added.
+        `first` is the lower bound, if it differs.
         """
         old = loop.body.block.args[0]
         body = Block(arg_types=[old.type])

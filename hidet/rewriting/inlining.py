@@ -70,12 +70,8 @@ def element_at(
 ) -> SSAValue:
     """Evaluate a grid of a fusion at one element inside a kernel.
 
-    Args:
-        builder: the builder.
-        grid: the grid.
-        indices: the indices of the element.
-        buffers: maps values that the grid reads to those of the kernel.
-        known: maps tensors to the element that the grid reads, if it is already available.
+    `buffers` maps values that the grid reads to those of the kernel, `known` tensors to the element
+    that the grid reads, if it is already available.
     """
     values = dict(buffers)
     values.update(zip(grid.indices, indices, strict=True))
@@ -90,12 +86,9 @@ def element_at(
 def inline_region(
     op: Operation, region: Region | None, values: Sequence[SSAValue] = ()
 ) -> Operation | None:
-    """Replace an op by the ops of one of its regions; return the first new op.
+    """Replace an op by the ops of one of its regions, given its arguments; return the first new op.
 
-    Args:
-        op: the op.
-        region: the region; if it is None or empty, the op is replaced by `values`.
-        values: the arguments of the region, or the results if there is no region.
+    If the region is None or empty, `values` replace the results of the op.
     """
     before, block = op.prev_op, op.parent
     assert block is not None

@@ -21,13 +21,10 @@ def locate(op: Operation, location: LocationAttr) -> None:
 
 
 class LocatedBuilder(Builder):
-    """A builder whose ops get the location of the op after them, or of the op around the block.
-
-    Attributes:
-        location: the location of new ops that have none.
-    """
+    """A builder whose ops get the location of the op after them, or of the op around the block."""
 
     location: LocationAttr
+    """The location of new ops that have none."""
 
     def __init__(self, at: InsertPoint) -> None:
         super().__init__(at)

@@ -54,15 +54,10 @@ class Kind(Enum):
 
 @dataclass(eq=False)
 class Group:
-    """Ops that become one fusion.
+    """Ops that become one fusion, in the order of joining.
 
-    Attributes:
-        number: the index in the order of creation.
-        kind: how the group is scheduled.
-        ops: the members, in the order of joining.
-        rows: the rows of a row group.
-        size: the number of elements of the results of an elementwise group.
-        checks_apart: whether index checks are kept out of consumers that would repeat them.
+    `rows` are those of a row group, `size` is the number of elements of the results of an
+    elementwise group. With `checks_apart`, consumers that would repeat index checks stay apart.
     """
 
     number: int

@@ -46,13 +46,8 @@ def interchange_loop(op: scf.ForOp, rewriter: PatternRewriter) -> None:
 class _Fission:
     """The distribution of a loop over adjacent elements into its parts.
 
-    Attributes:
-        loop: the loop.
-        count: its trip count.
-        shared: loop-invariant arithmetic.
-        own: other arithmetic, cloned into each part.
-        parts: loop nests, and sequences of other ops.
-        totals: the accumulator variables.
+    The parts are loop nests, and sequences of other ops. `shared` is loop-invariant arithmetic,
+    `own` other arithmetic, cloned into each part; `totals` are the accumulator variables.
     """
 
     loop: scf.ForOp

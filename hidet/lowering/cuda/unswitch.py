@@ -47,12 +47,7 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
         assert isinstance(copied_branch, scf.IfOp)
         inline_region(copied_branch, copied_branch.false_region)
         otherwise.append(copied)
-    split = scf.IfOp(
-        condition,
-        [],
-        Region(Block()),
-        Region(Block()) if otherwise else None,
-    )
+    split = scf.IfOp(condition, [], Region(Block()), Region(Block()) if otherwise else None)
     block.insert_op_before(split, loop)
     block.detach_op(loop)
     inline_region(branch, branch.true_region)

@@ -53,9 +53,6 @@ class ChainedMatmuls:
     """A loop with two chained matmuls.
 
     Attributes:
-        loop: the loop.
-        scores: the first matmul.
-        values: the second one.
         between: the ops on scores that do not depend on the previous second matmul.
         late: the ops after these, before the second matmul.
         trips: the trip count; 0 if unknown, but then at least one.

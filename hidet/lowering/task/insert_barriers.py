@@ -72,12 +72,9 @@ def _shared_tiles(values: Iterable[SSAValue | None]) -> set[SSAValue]:
 
 @dataclass
 class Pending:
-    """Accesses since the last barrier of the block.
+    """Accesses since the last barrier of the block, by all its threads and by each group.
 
-    Attributes:
-        block: accesses by all threads.
-        groups: accesses by each group.
-        own: those of `groups` since the last barrier of the group.
+    `own` are those of `groups` since the last barrier of the group.
     """
 
     block: Accesses = field(default_factory=Accesses)

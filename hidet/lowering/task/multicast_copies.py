@@ -29,11 +29,7 @@ GROUP_ROWS = 8
 class _Multicast:
     """Rewrites one kernel whose producer loads tiles into a ring.
 
-    Attributes:
-        kernel: the kernel.
-        blocks: the blocks of a cluster.
-        loads: the loads that all blocks have in common.
-        empty: the `empty` mbarriers of the ring.
+    `loads` are those that all `blocks` of a cluster have in common, `empty` mbarriers of the ring.
     """
 
     kernel: cuda.KernelOp

@@ -62,11 +62,8 @@ class _Specialization:
     """Rewrites one kernel with one matmul loop.
 
     Attributes:
-        kernel: the kernel.
-        loop: the matmul loop.
         around: the loop over output tiles around it, if the kernel is persistent.
         trips: the trip count of the matmul loop; 0 if unknown, and then there is no outer loop.
-        copies: the TMA copies of the loop.
         early: the number of iterations whose B tiles are requested before all else.
     """
 

@@ -84,15 +84,8 @@ def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
 class _Staging:
     """The stores of a register tile through the slots of a shared tile, one piece after the other.
 
-    Attributes:
-        op: the copy of the register tile to the sink.
-        sink: the sink.
-        store: its store.
-        parts: what warp groups own.
-        pieces: the map of each piece.
-        tile: the shared tile `[group, slot, row, column]`.
-        target: the window of the result.
-        residual: the residual that TMA loads to the slots first, if any.
+    `parts` are what warp groups own, and `pieces` the maps of their pieces. The shared tile is
+    `[group, slot, row, column]`; TMA loads the residual, if there is one, to its slots first.
     """
 
     op: CopyOp

@@ -53,12 +53,8 @@ def staged_residual(copy: CopyOp, sink: SinkOp) -> tuple[LoadOp, Window] | None:
 class StagedResidual:
     """A residual that TMA loads into the slots of a staged result, ahead of the matmul loop.
 
-    Attributes:
-        load: the load of an element in the sink.
-        source: the residual.
-        tile: the slots of each warp group.
-        arrived: an mbarrier for each slot.
-        parity: the parity of their phase, a variable of each thread.
+    `load` reads an element in the sink, and `tile` are the slots of each warp group. They have an
+    mbarrier each, `arrived`; the parity of their phase is a variable of each thread.
     """
 
     load: LoadOp

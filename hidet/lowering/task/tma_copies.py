@@ -25,11 +25,9 @@ from hidet.rewriting.builder import Index, KernelBuilder
 
 @dataclass(frozen=True)
 class TmaSource(ABC):
-    """A tensor that TMA can copy a tile from, one panel of the tile at a time.
+    """A window of a buffer that TMA can copy a tile from, one panel of the tile at a time.
 
-    Attributes:
-        window: the tensor in its buffer.
-        kind: the type of its tensor map.
+    `kind` is the type of its tensor map.
     """
 
     # The unroll factor of the producer loop; 0 leaves it to the compiler.

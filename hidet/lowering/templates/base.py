@@ -25,13 +25,7 @@ Results = Sequence[tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True)
 class Launch:
-    """The launch configuration of a kernel.
-
-    Attributes:
-        grid: the number of blocks.
-        block: the threads of a block.
-        residents: the minimum number of resident blocks per multiprocessor.
-    """
+    """The launch configuration of a kernel, with its least resident blocks per multiprocessor."""
 
     grid: tuple[int, ...]
     block: tuple[int, ...]

@@ -69,13 +69,7 @@ class MatmulTemplate(Template[Blocking]):
 
 @dataclass(frozen=True)
 class Matmuls:
-    """The matmuls of a kernel, with a common operand A and a tile each.
-
-    Attributes:
-        scope: the kernel.
-        anchors: the matmuls.
-        shares: the columns of their tiles.
-    """
+    """The matmuls of a kernel, with a common operand A and a tile of `shares` columns each."""
 
     scope: KernelScope
     anchors: Sequence[MatmulOp]
