@@ -9,7 +9,7 @@ from functools import partial
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from hidet.analysis.algebra import FormAlgebra, Memo
@@ -30,11 +30,9 @@ class IndexForms:
     """The forms of the values of type index, computed lazily and memoized.
 
     Results remain valid while a pass rewrites the program if the queried values keep their meaning.
-    There is no root for values that are not in a program yet.
     """
 
-    def __init__(self, root: Operation | None = None) -> None:
-        self.root = root
+    def __init__(self) -> None:
         self.form: Callable[[SSAValue], LinearForm] = Memo(self._form).__getitem__
         self.algebra: Callable[[Block | None], FormAlgebra] = Memo(self._algebra).__getitem__
         self._range_of_leaf = Memo(partial(range_of_value, self)).__getitem__

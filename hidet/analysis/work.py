@@ -51,7 +51,7 @@ def _operations(op: _Matmul) -> int:
 
 def _moved(fusion: FusionOp) -> int | None:
     """Return the bytes that a fusion reads and writes; None if data-dependent."""
-    forms = IndexForms(fusion)
+    forms = IndexForms()
     moved = sum(size_of(each) * bytes_of(element_of(each)) for each in fusion.results_)
     for argument in fusion.body.block.args:
         elements = _elements_read(fusion, argument, forms)

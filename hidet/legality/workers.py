@@ -24,7 +24,7 @@ def check_workers(kernel: KernelOp) -> None:
     The number of workers follows from the range of `on %worker`: `thread_id x` are the threads of a
     block, `block_id x * threads + thread_id x` those of the grid.
     """
-    forms = IndexForms(kernel)
+    forms = IndexForms()
     for op in kernel.body.walk():
         match op:
             case ForeachOp() | CopyOp() | MatmulOp() | CombineOp():

@@ -76,7 +76,7 @@ def test_results_of_bytes(text):
         values = np.arange(limits.lo, limits.hi + 1).astype(np.int8)
         constants = [np.full_like(values, each.owner.value.value.data) for each in op.operands[1:]]
         given = SCALARS[type(op)](op, values, *constants).astype(np.int64)
-        check(IntegerRanges(IndexForms(kernel)).range(op.results[0]), given, limits)
+        check(IntegerRanges(IndexForms()).range(op.results[0]), given, limits)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_induction_variables(numbers):
         f"%s = arith.constant {numbers.step} : index\nscf.for %k = %a to %b step %s {{\n}}"
     )
     (loop,) = (op for op in kernel.body.walk() if isinstance(op, scf.ForOp))
-    assert IndexForms(kernel).range(loop.body.block.args[0]) == Range(numbers[0], numbers[-1])
+    assert IndexForms().range(loop.body.block.args[0]) == Range(numbers[0], numbers[-1])
 
 
 def test_tasks():
@@ -99,5 +99,5 @@ def test_tasks():
         "task.foreach (%i, %j) in #task.map<spatial(4, 8) * repeat(3, 1)> on %t bound [12, 7] {\n}"
     )
     (foreach,) = (op for op in kernel.body.walk() if isinstance(op, ForeachOp))
-    forms = IndexForms(kernel)
+    forms = IndexForms()
     assert [forms.range(index) for index in foreach.indices] == [Range(0, 11), Range(0, 6)]

@@ -54,7 +54,7 @@ def check_cuda_kernel(kernel: KernelOp) -> None:
     _clean_up(kernel)
     _check_workers(kernel)
     _check_verbs(kernel)
-    _check_accesses(kernel.body.block, IndexForms(kernel), {})
+    _check_accesses(kernel.body.block, IndexForms(), {})
 
 
 def _check_verbs(kernel: KernelOp) -> None:
@@ -64,7 +64,7 @@ def _check_verbs(kernel: KernelOp) -> None:
     ]
     if not verbs:
         return
-    forms, divergence = IndexForms(kernel), analyse_divergence(kernel)
+    forms, divergence = IndexForms(), analyse_divergence(kernel)
     for op in verbs:
         name = op.name.removeprefix("task.")
         if isinstance(op, GroupOp) and group_around(op) is not None:
@@ -100,7 +100,7 @@ def _check_workers(kernel: KernelOp) -> None:
     loops = [op for op in kernel.body.walk() if isinstance(op, ForeachOp)]
     if not loops:
         return
-    forms = IndexForms(kernel)
+    forms = IndexForms()
     for op in loops:
         limits = forms.range(op.worker, op.parent)
         if limits is None or are_served(op, forms) is not False:
@@ -215,7 +215,7 @@ def check_cpu_kernel(kernel: KernelOp) -> None:
                 "leave it out, or make the function a cuda_kernel",
             )
     _clean_up(kernel)
-    _check_accesses(kernel.body.block, IndexForms(kernel), {})
+    _check_accesses(kernel.body.block, IndexForms(), {})
 
 
 def _clean_up(kernel: KernelOp) -> None:
@@ -229,7 +229,7 @@ def _clean_up(kernel: KernelOp) -> None:
             isinstance(use.operation, arith.SIToFPOp) for use in op.result.uses
         ):
             continue
-        forms = forms or IndexForms(kernel)
+        forms = forms or IndexForms()
         limits = forms.range(op.input, op.parent)
         if limits is not None and limits.lo >= -(1 << 31) and limits.hi < 1 << 31:
             narrow = arith.IndexCastOp(op.input, i32)

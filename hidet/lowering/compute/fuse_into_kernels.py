@@ -66,7 +66,7 @@ def loads_once(kernel: KernelOp, argument: SSAValue, size: int) -> bool:
     """
     if DYNAMIC in (*kernel.grid_dims, *kernel.block_dims):
         return False
-    forms = IndexForms(kernel)
+    forms = IndexForms()
     addresses: set[tuple[Block | None, tuple[LinearForm, ...]]] = set()
     loads = 0
     for use in argument.uses:

@@ -30,7 +30,7 @@ class IndexWidthPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Mark the index computations of one kernel that need 64 bits."""
-        forms = IndexForms(kernel)
+        forms = IndexForms()
         for op in ops_in(kernel.body):
             op.attributes.pop(LONG, None)
             if _is_long(op, forms):

@@ -198,7 +198,7 @@ def _workers_are_threads(kernel: cuda.KernelOp) -> bool:
     """
     if cuda.DYNAMIC in kernel.block_dims:
         return False
-    forms = IndexForms(kernel)
+    forms = IndexForms()
     for op in ops_in(kernel.body):
         if not isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp):
             continue

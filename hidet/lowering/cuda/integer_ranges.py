@@ -36,7 +36,7 @@ class IntegerRangesPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Annotate the integer ops of one kernel."""
-        ranges = IntegerRanges(IndexForms(kernel))
+        ranges = IntegerRanges(IndexForms())
         kinds = (*_FLOOR_DIVISIONS, *_DIVISIONS, *_SHIFTS, *_SUMS)
         for op in ops_of_class(kernel.body, *kinds):
             if isinstance(op, _FLOOR_DIVISIONS):

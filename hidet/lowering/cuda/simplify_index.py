@@ -43,7 +43,7 @@ class SimplifyIndexPass(ModulePass):
 
 def simplify_index(op: Operation) -> None:
     """Simplify the index arithmetic nested in an op."""
-    simplifier = _Simplifier(op)
+    simplifier = _Simplifier()
     for region in op.regions:
         simplifier.visit_region(region)
     drop_dead_code(op)
@@ -61,8 +61,8 @@ _TOWARDS_ZERO: dict[type[Operation], type[Operation]] = {
 class _Simplifier:
     """Visits a program once, in execution order."""
 
-    def __init__(self, root: Operation) -> None:
-        self._forms = IndexForms(root)
+    def __init__(self) -> None:
+        self._forms = IndexForms()
         self._materializer = Materializer()
 
     def visit_region(self, region: Region) -> None:

@@ -57,24 +57,24 @@ class VectorizePass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Vectorize the loops of one kernel."""
-        forms = IndexForms(kernel)
+        forms = IndexForms()
         pending = [(loop, MAX_UNSWITCHED) for loop in _innermost_loops(kernel.body.block)]
         while pending:
             loop, budget = pending.pop()
             vectors = VectorLoop(loop, forms)
             if copy_elements(vectors):
-                forms = IndexForms(kernel)
+                forms = IndexForms()
                 continue
             if not vectors.is_candidate:
                 continue
             valid = zero_filled(vectors)
             if valid is not None:
-                forms = IndexForms(kernel)
+                forms = IndexForms()
                 vectors = VectorLoop(loop, forms)
             elif budget and not loop.results and vectors.has_guarded_vectors:
                 sides = unswitch(loop, vectors.count, forms)
                 if sides is not None:
-                    forms = IndexForms(kernel)
+                    forms = IndexForms()
                     pending += [(side, budget - 1) for side in sides]
                     continue
             _Rewrite(vectors, valid).run()
