@@ -21,7 +21,7 @@ def inline_into_loads(grid: GridOp, loads: Iterable[LoadOp] | None = None) -> No
     places = places_of(grid, loads)
     is_done = sum(map(len, places)) == grid.result.uses.get_length()
     for place in places:
-        builder = KernelBuilder(InsertPoint.before(place[0]))
+        builder = KernelBuilder.like(place[0])
         evaluate = builder.unwrap if is_done and place is places[-1] else builder.splice
         (value,) = evaluate(grid.body, place[0].indices)
         value.name_hint = value.name_hint or grid.result.name_hint

@@ -12,9 +12,9 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
-from hidet.dialects.cuda import KernelOp, Space, leaves_loop, space_of
+from hidet.dialects.cuda import KernelOp, is_variable, leaves_loop
 from hidet.dialects.cuda.marks import UNROLL
-from hidet.dialects.shaped import element_of, shape_of
+from hidet.dialects.shaped import element_of
 from hidet.dialects.walking import ops_in
 from hidet.lowering.cuda.vector_accesses import VectorLoop
 from hidet.lowering.single_walk import rewrite_once
@@ -87,7 +87,7 @@ class _Fission:
         )
         is_possible = (
             not leaves_loop(loop)
-            and all(shape_of(op.memref) == () and _is_variable(op) for op in totals)
+            and all(map(_is_plain, totals))
             and all(_is_nest(nest, varying) for nest in nests)
             and all(any(_is_store_to(op, totals) for op in ops_in(nest)) for nest in nests)
             and found._is_independent()
@@ -162,11 +162,11 @@ class _Fission:
                 op.operands = [*op.operands, variable]
 
 
-def _is_variable(op: memref.AllocaOp) -> bool:
-    """Return whether a local memref is only loaded and stored."""
+def _is_plain(op: memref.AllocaOp) -> bool:
+    """Return whether an array is a variable that is only loaded and stored."""
     users = [use.operation for use in op.memref.uses]
-    is_plain = all(isinstance(user, memref.LoadOp | memref.StoreOp) for user in users)
-    return is_plain and space_of(op.memref.type) is Space.LOCAL
+    accesses = memref.LoadOp | memref.StoreOp
+    return is_variable(op.memref) and all(isinstance(user, accesses) for user in users)
 
 
 def _is_store_to(op: Operation, totals: Sequence[memref.AllocaOp]) -> bool:

@@ -6,7 +6,7 @@ from typing import cast
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import Rewriter
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
@@ -213,7 +213,7 @@ def zero_filled(vectors: VectorLoop) -> SSAValue | None:
     values = [condition() for condition in conditions if condition is not None]
     for branch in branches:
         inline_region(branch, branch.true_region)
-    return KernelBuilder(InsertPoint.before(loop)).all_of(values)
+    return KernelBuilder.like(loop).all_of(values)
 
 
 def valid_elements(builder: KernelBuilder, valid: SSAValue, width: int) -> SSAValue:

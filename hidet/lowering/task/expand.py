@@ -1,7 +1,6 @@
 """Expansion of tile copies to loops, for `inline-compute` (views) and `lower-task`."""
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
-from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.shaped import element_of, shape_of
@@ -18,7 +17,7 @@ def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> Fore
     evaluation of the element, so views are evaluated in bounds only. `part` is the map of a slice
     of the columns that starts at column `first`.
     """
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     reads, other, offsets = op.reads, op.other, op.offsets
     sizes = iter(op.sizes)
     extents = [next(sizes) if extent == DYNAMIC_INDEX else extent for extent in shape_of(other)]

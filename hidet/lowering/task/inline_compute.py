@@ -2,7 +2,6 @@
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
 from hidet.dialects.compute import GridOp, ReduceOp, SinkOp, StoreOp
 from hidet.dialects.cuda.kernel import KernelOp
@@ -28,7 +27,7 @@ def inline_sink(op: SinkOp, rewriter: PatternRewriter) -> None:
         store = use.operation
         if not isinstance(store, StoreOp):
             raise ScheduleError(f"{store.name} of a compute.sink; only stores are allowed")
-        KernelBuilder(InsertPoint.before(store)).splice(op.body, [*store.indices, store.value])
+        KernelBuilder.like(store).splice(op.body, [*store.indices, store.value])
         rewriter.erase(store)
     rewriter.erase(op)
 
@@ -47,7 +46,7 @@ def inline_grid(op: GridOp, rewriter: PatternRewriter) -> None:
 
 def lower_reduce(op: ReduceOp, rewriter: PatternRewriter) -> None:
     """`compute.reduce` becomes a sequential loop with an accumulator variable."""
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     total = builder.local_array(op.result.type, [])
     total.name_hint = "total"
     builder.store(builder.neutral(op.kind.data, op.result.type), total)

@@ -8,7 +8,6 @@ from functools import cache, cached_property
 
 from xdsl.dialects import memref, scf
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.divergence import Divergence, DivergenceAnalysis, analyse_divergence
 from hidet.analysis.memory import READ, WRITE, is_arithmetic, root_of
@@ -239,7 +238,7 @@ class _Barriers:
         if isinstance(op, scf.ForOp | scf.WhileOp):  # groups inside are not synchronized yet
             conflict |= any(pending.of(g).conflicts(each) for g, each in later.groups.items())
         if conflict:
-            insert_barrier(KernelBuilder(InsertPoint.before(op)), op)
+            insert_barrier(KernelBuilder.like(op), op)
             pending.clear()
 
 

@@ -6,7 +6,6 @@ from math import prod
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
 from hidet.arch.fragments import ends_in
 from hidet.arch.instructions import MmaInstruction
@@ -31,7 +30,7 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     used as it is: two adjacent accumulator fragments have the layout of one A fragment.
     """
     m, n, k = instruction.shape
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     tasks = map_of(op.accumulator.type)
     check_fragments(op, instruction)
     row, column = group_start(builder, tasks, op.worker, WARP)

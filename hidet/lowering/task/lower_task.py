@@ -9,7 +9,6 @@ from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
 from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
@@ -103,7 +102,7 @@ def lower_foreach(digits: dict[SSAValue, Digits], op: ForeachOp, rewriter: Patte
 
     `digits` collects the digits of its indices, which index register tiles of the same map.
     """
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     tasks = op.tasks
     task = group_start(builder, tasks, op.worker)
     limit = MAX_REGISTERS if _uses_tiles(op) else MAX_UNROLLED
@@ -152,7 +151,7 @@ def lower_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
         lower(op, op.instruction)
         rewriter.erase(op)
         return
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     result = element_of(op.accumulator)
     with builder.loop(op.depth, unroll=True, name="k") as k:
         foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
@@ -180,7 +179,7 @@ def lower_combine(op: CombineOp, rewriter: PatternRewriter) -> None:
     """
     threads = workers_of(op)
     _check_owners(op, threads)
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     offsets = [
         digit.weight << bit
         for digit in map_of(op.tile.type).replicate_digits
@@ -260,7 +259,7 @@ def _check_owners(op: CombineOp, threads: int) -> None:
 def lower_group(op: GroupOp, rewriter: PatternRewriter) -> None:
     """`task.group` becomes a branch on the thread index."""
     kernel = kernel_of(op)
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     thread = builder.index(thread_index(builder, kernel))
     first, stop = op.threads.start, op.threads.stop
     conditions = [builder.less(thread, stop)] if stop < kernel.threads else []
@@ -299,7 +298,7 @@ def lower_tile(
     """
     tile, kind = op.memref, memref_type(op.memref)
     if isinstance(kind.layout, SharedLayoutAttr):
-        builder = KernelBuilder(InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         array = builder.shared_tile(kind.element_type, kind.layout.data.memory_shape(kind))
         replace_tile(op, array, lambda builder, indices: swizzled(builder, tile, indices))
         rewriter.erase(op)
@@ -316,7 +315,7 @@ def _lower_registers(op: memref.AllocaOp, digits: dict[SSAValue, Digits]) -> Non
         _check_fragments(each, op.memref)
     if instructions:  # they access adjacent elements
         shape = [tasks.tasks_per_worker]
-    array = KernelBuilder(InsertPoint.before(op)).local_array(element_of(op.memref), shape)
+    array = KernelBuilder.like(op).local_array(element_of(op.memref), shape)
     mark_unsigned(array, like=op.memref)
 
     def place(builder: KernelBuilder, indices: Sequence[SSAValue]) -> list[Index]:

@@ -9,7 +9,6 @@ from math import prod
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
-from xdsl.rewriter import InsertPoint
 
 from hidet.arch.instructions import MmaInstruction
 from hidet.dialects import cuda
@@ -32,7 +31,7 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
     for all stores to its tiles, and then for its own completion.
     """
     check_fragments(op, instruction)
-    builder = KernelBuilder(InsertPoint.before(op))
+    builder = KernelBuilder.like(op)
     m, n, k = instruction.shape
     tasks = map_of(op.accumulator.type)
     row, column = group_start(builder, tasks, op.worker, instruction.group)

@@ -7,7 +7,6 @@ from typing import cast
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import MemRefType, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda import KernelOp, known_index
@@ -175,6 +174,6 @@ def ring_of(tile: SSAValue, stages: int) -> SSAValue:
     """Allocate the ring of a tile before it."""
     kind = memref_type(tile)
     shape = [stages, *kind.get_shape()]
-    builder = KernelBuilder(InsertPoint.before(cast("Operation", tile.owner)))
+    builder = KernelBuilder.like(cast("Operation", tile.owner))
     kind = MemRefType(kind.element_type, shape, kind.layout, kind.memory_space)
     return allocate_ring(builder, kind, tile.name_hint)

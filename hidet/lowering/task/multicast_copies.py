@@ -64,7 +64,7 @@ class _Multicast:
         ops = ops_in(kernel.body)
         for op in ops:
             if isinstance(op, cuda.MbarrierInitOp) and op.barrier in self.empty:
-                builder = KernelBuilder(InsertPoint.before(op))
+                builder = KernelBuilder.like(op)
                 count = builder.scalar((known_index(op.number) or 0) * self.blocks, i32)
                 builder.insert(cuda.MbarrierInitOp(Element(op.barrier, op.indices), count))
                 Rewriter.erase_op(op)
@@ -82,7 +82,7 @@ class _Multicast:
 
     def _arrive_everywhere(self, op: cuda.BarrierOp) -> None:
         """Release a stage in all blocks of the cluster, since any of them may refill it."""
-        builder = KernelBuilder(InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         for number in range(self.blocks):
             at = Element(op.barrier, op.indices)
             builder.insert(cuda.MbarrierArriveClusterOp(at, builder.scalar(number, i32)))
@@ -95,10 +95,10 @@ class _Multicast:
         rows = _rows_of(kind) // self.blocks
         box = [*kind.box_extents]
         box[-2] = rows
-        builder = KernelBuilder(InsertPoint.before(whole))
+        builder = KernelBuilder.like(whole)
         part = cuda.TensorMapType(kind.tensor, box, kind.swizzle.data, tf32=kind.rounds)
         new_map = builder.insert(cuda.TensorMapOp(whole.buffer, part, whole.first, whole.steps))
-        builder = KernelBuilder(InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         rank = builder.mod(builder.insert(cuda.BlockIdOp()).result, self.blocks)
         first = builder.index(builder.mul(rank, rows))
         coordinates = [*op.coordinates]

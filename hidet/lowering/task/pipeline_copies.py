@@ -84,7 +84,7 @@ class _Pipeline:
     def build(self, rewriter: PatternRewriter) -> None:
         """Build the prologue, the new loop body and the epilogue."""
         loop, op = self.loop, self.loop.op
-        builder = KernelBuilder(InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         if isinstance(op.parent_op(), scf.ForOp):  # other threads may still read the ring
             builder.insert(cuda.SyncThreadsOp())
         for copy in self._fetched_once():
@@ -219,7 +219,7 @@ def _fragments(loop: MatmulLoop) -> dict[SSAValue, SSAValue]:
         for op in loop.matmuls
     ):
         return {}
-    builder = KernelBuilder(InsertPoint.before(loop.op))
+    builder = KernelBuilder.like(loop.op)
     maps = {
         tile: map_of(op.accumulator.type).project([dim], keep=True)
         for op in loop.matmuls

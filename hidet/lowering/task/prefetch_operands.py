@@ -47,7 +47,7 @@ def prefetch_operands(op: CopyOp, rewriter: PatternRewriter) -> None:
     if loop is None or not isinstance(sink, SinkOp) or not is_memref(op.source.type):
         return
     taken = sum(_registers(element_of(s), map_of(s.type)) for s in loop.accumulators)
-    builder = KernelBuilder(InsertPoint.before(loop.op))
+    builder = KernelBuilder.like(loop.op)
     staged, tasks = staged_residual(op, sink), map_of(op.source.type)
     left = staged and staged[0]
     operands = [each for each in _operands_of(sink, tasks) if each.load is not left]
@@ -88,7 +88,7 @@ class _Operand:
         *lead, row, column = copy.target_offsets
         first = [*lead, builder.index(0) if self.is_row() else row, column]
         builder.insert(CopyOp(view, first, tile, [], copy.worker))
-        inside = KernelBuilder(InsertPoint.before(self.load))
+        inside = KernelBuilder.like(self.load)
         i, j = sink.indices[-2:]
         place = [0 if self.is_row() else inside.subtract(i, row), inside.subtract(j, column)]
         self.load.result.replace_all_uses_with(inside.load(tile, place))

@@ -105,7 +105,7 @@ class _Staging:
 
     def request(self, residual: StagedResidual, loop: scf.ForOp) -> None:
         """Load the residual before the matmul loop."""
-        builder = KernelBuilder(InsertPoint.before(self.around or loop))
+        builder = KernelBuilder.like(self.around or loop)
         group = self._group(builder)
         residual.initialize(builder, group, self._is_first(builder))
         _sync_group(builder, group)
@@ -118,7 +118,7 @@ class _Staging:
     def store_pieces(self) -> None:
         """Store all pieces, each through a slot of the shared tile."""
         op, around = self.op, self.around
-        builder = KernelBuilder(InsertPoint.before(op))
+        builder = KernelBuilder.like(op)
         group, is_first = self._group(builder), self._is_first(builder)
         tensor_map, slots = self.target.build_map(builder), shape_of(self.tile)[1]
         for number, piece in enumerate(self.pieces):
@@ -174,7 +174,7 @@ class _Staging:
         local = builder.insert(self.sink.clone(values))
         (store,) = (each for each in local.body.block.ops if isinstance(each, StoreOp))
         load = None if self.residual is None else values[self.residual.load.result].owner
-        inside = KernelBuilder(InsertPoint.before(load if isinstance(load, LoadOp) else store))
+        inside = KernelBuilder.like(load if isinstance(load, LoadOp) else store)
         corner = zip(local.indices[-2:], self.op.target_offsets[-2:], strict=True)
         row, column = (inside.index(inside.subtract(index, first)) for index, first in corner)
         extents = zip((row, column), shape_of(self.tile)[-2:], strict=True)
