@@ -147,9 +147,13 @@ class Materializer:
     def expression(self, form: LinearForm, algebra: FormAlgebra) -> BinaryExpression:
         """Return the op and operands that compute a form; terms of inner loops are added last."""
         atom = form.atom
-        if isinstance(atom, Division):
-            return _division_expression(atom, algebra)
-        return self._sums[form]
+        if not isinstance(atom, Division):
+            return self._sums[form]
+        # Nonnegative numbers are divided by the truncating ops of C.
+        unsigned, divisor = algebra.is_nonnegative(atom.form), LinearForm.number(atom.divisor)
+        if isinstance(atom, Quotient):
+            return arith.DivSIOp if unsigned else arith.FloorDivSIOp, atom.form, divisor
+        return arith.RemSIOp if unsigned else FloorModOp, atom.form, divisor
 
     def _sum_expression(self, form: LinearForm) -> BinaryExpression:
         terms = form.terms
@@ -202,12 +206,3 @@ class Materializer:
         op = block.parent_op()
         outer = 0 if op is None else self._depths[op.parent]
         return outer + (not isinstance(op, scf.IfOp))
-
-
-def _division_expression(atom: Division, algebra: FormAlgebra) -> BinaryExpression:
-    """Return the op and operands of a division; nonnegative ones use the truncating ops of C."""
-    form, divisor = atom.form, LinearForm.number(atom.divisor)
-    unsigned = algebra.is_nonnegative(form)
-    if isinstance(atom, Quotient):
-        return arith.DivSIOp if unsigned else arith.FloorDivSIOp, form, divisor
-    return arith.RemSIOp if unsigned else FloorModOp, form, divisor

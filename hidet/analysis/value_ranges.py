@@ -140,13 +140,11 @@ def _divisibility_of_result(forms: IndexForms, value: OpResult) -> int:
     """Return a number that always divides a result."""
     op = value.op
     if isinstance(op, scf.IfOp):
-        values = [end.operands[value.index] for end in terminators_of(op)]
-    elif type(op) in RESULT_RULES:
-        values = [operand for operand in op.operands if isinstance(operand.type, IndexType)]
-    else:
+        return gcd(*(forms.divisibility(end.operands[value.index]) for end in terminators_of(op)))
+    if type(op) not in RESULT_RULES:
         return 1
-    rule = gcd if isinstance(op, scf.IfOp) else RESULT_RULES[type(op)][1]
-    return rule(*map(forms.divisibility, values))
+    values = [operand for operand in op.operands if isinstance(operand.type, IndexType)]
+    return RESULT_RULES[type(op)][1](*map(forms.divisibility, values))
 
 
 def terminators_of(op: scf.IfOp) -> list[Operation]:

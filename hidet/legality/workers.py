@@ -134,9 +134,7 @@ def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> 
     if tile_map is None or not indices:
         return
     loop = _common_foreach(indices)
-    if loop is None:
-        return
-    tasks = _known_map(loop)
+    tasks = None if loop is None else _known_map(loop)
     if tasks is None:
         return
     dims = [index.index for index in indices if isinstance(index, BlockArgument)]
@@ -152,9 +150,7 @@ def _check_owner(op: Operation, tile: SSAValue, indices: Sequence[SSAValue]) -> 
 
 
 def _common_foreach(indices: Sequence[SSAValue]) -> ForeachOp | None:
-    owners: list[Operation | Block] = [index.owner for index in indices]
-    first = owners[0]
-    if not isinstance(first, Block) or any(owner is not first for owner in owners):
-        return None
-    parent = first.parent_op()
+    owners = {index.owner for index in indices}
+    owner = owners.pop()
+    parent = owner.parent_op() if isinstance(owner, Block) and not owners else None
     return parent if isinstance(parent, ForeachOp) else None
