@@ -9,7 +9,7 @@ Candidates are lowered and built in worker processes, and measured in another on
 - `tuner`: the searches of a program, and their winners;
 - `winners`: the database of winners;
 - `workers`: worker processes;
-- `measuring`, `chain`, `agreement`: the measuring process.
+- `measuring`: the measuring process.
 
 `hidet.driver.tuning` lowers and builds candidates.
 """

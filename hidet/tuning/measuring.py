@@ -6,6 +6,7 @@ self-contained, so that the death of a worker affects one candidate only.
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -14,11 +15,9 @@ import torch
 
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.executor import Executor
-from hidet.runtime.plan import Plan
-from hidet.runtime.specs import TensorSpec
+from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
+from hidet.runtime.specs import Scalar, TensorSpec
 from hidet.runtime.tensors import DTYPES, random_tensor
-from hidet.tuning.agreement import difference
-from hidet.tuning.chain import chained
 from hidet.tuning.workers import Message, serve
 
 LAUNCHES = 20
@@ -39,6 +38,20 @@ LONG_SECONDS = 1.0
 
 COLD_CACHES = 2
 """The size of all copies of the weights as a multiple of the L2 cache, so that launches miss it."""
+
+ROUNDINGS = 8
+"""The tolerance in units of the result type's epsilon, relative to the size of the results."""
+
+SUM_ROUNDINGS = 4
+"""The tolerance in units of the epsilon of the sums, which are float32 or wider, per square root of
+their length: rounding errors accumulate like a random walk."""
+
+DIFFERENT_STEPS = 1e-3
+"""The fraction of integers that may differ: a comparison or a rounding in the epilogue amplifies
+the smallest difference of sums."""
+
+PART = 1 << 24
+"""The number of elements to compare at a time, to limit memory."""
 
 
 class Candidate:
@@ -134,7 +147,8 @@ class Bench:
         results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
         executor = candidate.executor(data.device, 1, 1)
         executor.run([*data.inputs, *results], data.weights[: len(candidate.plan.constants)])
-        _wait(data.device)
+        if data.device.type == "cuda":
+            torch.cuda.synchronize(data.device)
         return results
 
     def _times(self, candidates: Sequence[Candidate]) -> list[float]:
@@ -193,9 +207,90 @@ def _seconds(run: Callable[[], object], device: torch.device) -> float:
     return begin.elapsed_time(end) / 1e3
 
 
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+def chained(plan: Plan, runs: int, copies: int) -> Plan:
+    """Return a plan that repeats the launches of `plan` sequentially.
+
+    The plan has no prepared weights and no copied outputs. The inputs are its inputs, then its
+    outputs, so that the caller can poison them. There are `copies` of each weight, which the runs
+    use in turn.
+    """
+    size = len(plan.forward)
+    launches: list[Launch] = []
+    for run in range(runs):
+        base = run * size
+        before = tuple(range(base - size, base)) if run else ()
+        for launch in plan.forward:
+            own = tuple(base + number for number in launch.dependencies)
+            arguments = tuple(_passed(each, plan, run % copies) for each in launch.arguments)
+            launches.append(replace(launch, arguments=arguments, dependencies=own or before))
+    weights = {
+        f"{name}.{copy}": spec for copy in range(copies) for name, spec in plan.constants.items()
+    }
+    return replace(
+        plan,
+        inputs=(*plan.inputs, *plan.outputs),
+        outputs=(),
+        constants=weights,
+        forward=tuple(launches),
+    )
+
+
+def _passed(
+    value: Argument | Scalar | TensorMap, plan: Plan, copy: int
+) -> Argument | Scalar | TensorMap:
+    """Return the argument of the chain for one of the plan."""
+    match value:
+        case Argument("output", at):
+            return Argument("input", len(plan.inputs) + int(at))
+        case Argument("constant", name):
+            return Argument("constant", f"{name}.{copy}")
+        case TensorMap(buffer):
+            moved = _passed(buffer, plan, copy)
+            assert isinstance(moved, Argument)
+            return replace(value, buffer=moved)
+        case _:
+            return value
+
+
+def difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor], length: int) -> float:
+    """Return the distance of the results of two candidates relative to the tolerance.
+
+    They agree if it is at most 1. NaN equals NaN, and infinities have to be equal. `length` is the
+    extent of the contracted dimension.
+    """
+    return max((_difference(a, b, length) for a, b in zip(one, other, strict=True)), default=0.0)
+
+
+def _difference(a: torch.Tensor, b: torch.Tensor, length: int) -> float:
+    if a.numel() == 0:
+        return 0.0
+    if not a.dtype.is_floating_point:
+        return float((a != b).float().mean()) / DIFFERENT_STEPS
+    rounding = torch.finfo(a.dtype).eps
+    wide = torch.promote_types(a.dtype, torch.float32)
+    parts = list(zip(_parts(a), _parts(b), strict=True))
+    squares = sum(float(y[y.isfinite()].to(wide).square().sum()) for _, y in parts)
+    size = (squares / b.numel()) ** 0.5
+    sums = SUM_ROUNDINGS * torch.finfo(wide).eps * max(length, 1) ** 0.5
+    relative = ROUNDINGS * rounding + sums
+    return max(_part_difference(x.to(wide), y.to(wide), relative, size) for x, y in parts)
+
+
+def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Split the elements of a tensor."""
+    flat = tensor.flatten()
+    return [flat[start : start + PART] for start in range(0, flat.numel(), PART)]
+
+
+def _part_difference(a: torch.Tensor, b: torch.Tensor, relative: float, size: float) -> float:
+    """Return the distance of parts of results, whose root mean square is `size`."""
+    finite = a.isfinite() & b.isfinite()
+    same = (a == b) | (a.isnan() & b.isnan())
+    if not bool((finite | same).all()):
+        return float("inf")
+    a, b = torch.where(finite, a, 0), torch.where(finite, b, 0)
+    allowed = relative * (b.abs() + size) + torch.finfo(b.dtype).tiny
+    return float(((a - b).abs() / allowed).max())
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from hidet.tuning import agreement
-from hidet.tuning.agreement import difference
+from hidet.tuning import measuring
+from hidet.tuning.measuring import difference
 
 KINDS = {torch.float64: 1e-15, torch.float32: 1e-7, torch.float16: 1e-3, torch.bfloat16: 1e-2}
 
@@ -52,7 +52,7 @@ def test_parts(monkeypatch):
     other = one + 1e-5 * torch.randn(50, 7)
     other[0, 0] = one[0, 0] = float("inf")
     whole = difference([one], [other], 9)
-    monkeypatch.setattr(agreement, "PART", 16)
+    monkeypatch.setattr(measuring, "PART", 16)
     assert difference([one], [other], 9) == pytest.approx(whole)
     assert 0 < whole < float("inf")
 

@@ -5,8 +5,7 @@ import torch
 
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.plan import Launch, Plan
-from hidet.tuning.chain import chained
-from hidet.tuning.measuring import Bench, Candidate, Data
+from hidet.tuning.measuring import Bench, Candidate, Data, chained
 from hidet.tuning.workers import Worker, WorkerError
 
 REQUEST = {"device": "cpu", "seed": 7, "l2_bytes": 0, "length": 2}
