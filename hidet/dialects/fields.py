@@ -1,6 +1,7 @@
 """Operations that are constructed from their fields, as dataclasses are, and enumerations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
 from struct import iter_unpack
@@ -8,11 +9,13 @@ from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
+    I64,
     UNKNOWN_LOC,
     BoolAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     FloatAttr,
+    IntegerAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -31,10 +34,12 @@ from xdsl.ir import (
     SSAValue,
 )
 from xdsl.irdl import (
+    AttrConstraint,
     AttrSizedOperandSegments,
     BaseAttr,
     BaseAttrAccessor,
     EqAttrConstraint,
+    IntConstraint,
     IRDLOperation,
     OpDef,
     OptPropertyDef,
@@ -71,6 +76,24 @@ Field: TypeAlias = (
 
 FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
 """The constraint of a real number."""
+
+
+@dataclass(frozen=True)
+class _OneOf(IntConstraint):
+    values: Container[int]
+    error: str
+
+    def verify(self, i: int, constraint_context: VerificationContext) -> None:
+        if i not in self.values:
+            raise VerifyException(self.error.format(i))
+
+    def mapping_type_vars(self, type_var_mapping: object) -> IntConstraint:
+        return self
+
+
+def one_of(values: Container[int], error: str) -> AttrConstraint[IntegerAttr[I64]]:
+    """Return the constraint of an i64; the error has `{}` for an integer that does not meet it."""
+    return IntegerAttr.constr(EqAttrConstraint(i64), value=_OneOf(values, error))
 
 
 class FieldsOp(IRDLOperation):

@@ -17,7 +17,6 @@ from hidet.dialects.cuda.host import *
 from hidet.dialects.cuda.instructions import *
 from hidet.dialects.cuda.kernel import *
 from hidet.dialects.cuda.memory_access import *
-from hidet.dialects.cuda.plain_ops import *
 from hidet.dialects.cuda.tensor_core import *
 from hidet.dialects.cuda.tensor_map import *
 from hidet.dialects.cuda.views import *

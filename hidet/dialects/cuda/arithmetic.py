@@ -39,7 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch.functions import FUNCTIONS, ScalarFunction
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.fields import FieldsOp, enum_attribute
+from hidet.dialects.fields import FieldsOp, enum_attribute, one_of
 
 
 class ScalarOp(InstructionOp):
@@ -68,7 +68,7 @@ class Lop3Op(ScalarOp):
     a = operand_def(i32)
     b = operand_def(i32)
     c = operand_def(i32)
-    table = prop_def(IntegerAttr[I64])
+    table = prop_def(one_of(range(256), "a lookup table is 0 to 255, not {}"))
     result = result_def(i32)
 
     assembly_format = "$a `,` $b `,` $c `table` $table attr-dict"
@@ -77,11 +77,6 @@ class Lop3Op(ScalarOp):
     def function(self) -> str:
         """The function, with the lookup table."""
         return f"{self.instruction.function}<{self.table.value.data:#04x}>"
-
-    def verify_(self) -> None:
-        """Check the lookup table."""
-        if not 0 <= self.table.value.data < 256:
-            raise VerifyException(f"a lookup table is 0 to 255, not {self.table.value.data}")
 
 
 @irdl_op_definition

@@ -1,11 +1,13 @@
-"""Synchronization ops: votes, fences, barriers of a block, and mbarriers.
+"""Synchronization: votes, barriers, fences, commit groups, dependent launches, warp specialization.
 
-Also ops of warp specialization: register reallocation.
+Instructions that differ in little but their names are rows, each with an entry of the instruction
+table.
 """
 
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, TypeVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, IntegerType, StringAttr, i1, i32
+from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, StringAttr, i1, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -14,16 +16,19 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
+from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
+from hidet.arch.hopper import MBARRIER, REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.instructions import Instruction
+from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp, enum_attribute
+from hidet.dialects.fields import Field, FieldsOp, define, enum_attribute, one_of
 
 BLOCK_VOTES: dict[str, Instruction] = {
     kind: Instruction(f"sync_threads_{kind}", (), f"barrier.cta.red.{ptx}.aligned", 50, orders=True)
@@ -136,15 +141,250 @@ class SetMaxNregOp(InstructionOp):
     TEMPLATE: ClassVar = ("count",)
 
     action = prop_def(StringAttr)
-    count = prop_def(IntegerAttr[I64])
+    count = prop_def(one_of(REGISTER_COUNTS, "a thread has 24, 32, ... 256 registers, not {}"))
 
     assembly_format = "$action $count attr-dict"
     traits = traits_def(WarpCollective())
 
-    def verify_(self) -> None:
-        """Check the number of registers (PTX ISA, setmaxnreg)."""
-        super().verify_()
-        if self.count.value.data not in REGISTER_COUNTS:
-            raise VerifyException(
-                f"a thread has 24, 32, ... 256 registers, not {self.count.value.data}"
-            )
+
+Base = TypeVar("Base", bound=InstructionOp)
+
+
+class PlainOp(InstructionOp):
+    """An instruction without operands."""
+
+    assembly_format = "attr-dict"
+
+
+def _define(
+    base: type[Base],
+    syntax: str,
+    summary: str,
+    entry: Instruction,
+    *traits: OpTrait,
+    **fields: object,
+) -> type[Base]:
+    """Return the op `cuda.<function>` of an instruction, with the fields of a base class."""
+    name = f"cuda.{entry.function}"
+    fields |= {"ENTRY": entry, "__annotations__": {"ENTRY": ClassVar}}
+    return define(base, name, f"`{name}{syntax}`: {summary}", traits=traits_def(*traits), **fields)
+
+
+_plain = partial(_define, PlainOp, "")
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+class GroupWaitOp(InstructionOp):
+    """A wait until at most `pending` commit groups are in flight."""
+
+    TEMPLATE: ClassVar = ("pending",)
+
+    pending = prop_def(one_of(range(1 << 31), "{} groups cannot be in flight"))
+
+    assembly_format = "$pending attr-dict"
+
+
+CpAsyncCommitOp = _plain(
+    "commits the thread's copies since the last commit as a group.",
+    Instruction("cp_async_commit", (), "cp.async.commit_group", 80),
+)
+CpAsyncWaitOp = _define(
+    GroupWaitOp,
+    " 1",
+    "waits until at most that many of the thread's groups are in flight.\n\n"
+    "Other threads see the copied elements only after a barrier.",
+    Instruction("cp_async_wait", (), "cp.async.wait_group", 80, orders=True),
+)
+TmaCommitOp = _plain(
+    "commits the thread's stores since the last commit as a group.",
+    Instruction("tma_commit", (), "cp.async.bulk.commit_group", 90),
+)
+TmaWaitOp = _define(
+    GroupWaitOp,
+    " 0",
+    "waits until at most that many groups of stores still read shared memory.",
+    Instruction("tma_wait", (), "cp.async.bulk.wait_group.read", 90, orders=True),
+)
+WgmmaFenceOp = _plain(
+    "orders register accesses before the first wgmma.",
+    Instruction("wgmma_fence", (), "wgmma.fence.sync.aligned", 90, only=True),
+    WarpCollective(),
+)
+WgmmaCommitOp = _plain(
+    "commits the warp group's wgmma since the last commit as a group.",
+    Instruction("wgmma_commit", (), "wgmma.commit_group.sync.aligned", 90, only=True),
+    WarpCollective(),
+)
+
+# ---- kernels, and the blocks of a cluster --------------------------------------------------------
+
+GridDependencyWaitOp = _plain(
+    "waits for the preceding kernels and makes their writes visible.",
+    Instruction("grid_dependency_wait", (), "griddepcontrol.wait", 90, orders=True),
+)
+LaunchDependentsOp = _plain(
+    "lets the next kernel start once all blocks have executed it.",
+    Instruction("launch_dependents", (), "griddepcontrol.launch_dependents", 90, orders=True),
+)
+ClusterArriveOp = _plain(
+    "arrives at the cluster barrier without waiting.\n\nWhole warps do; those that have ended are "
+    "not waited for.",
+    Instruction("cluster_arrive", (), "barrier.cluster.arrive.aligned", 90, orders=True),
+    WarpCollective(),
+)
+ClusterWaitOp = _plain(
+    "waits until all threads of the cluster have arrived at its barrier.",
+    Instruction("cluster_wait", (), "barrier.cluster.wait.aligned", 90, orders=True),
+    WarpCollective(),
+)
+
+# ---- fences, and sleep ---------------------------------------------------------------------------
+
+FenceCtaOp, FenceGpuOp, FenceSysOp = (
+    _plain(
+        f"orders the accesses before and after it for the threads of {threads}.",
+        Instruction(f"fence_{scope}", (), f"fence.acq_rel.{scope}", 50, orders=True),
+    )
+    for scope, threads in (("cta", "the block"), ("gpu", "the GPU"), ("sys", "the system"))
+)
+FenceMbarrierInitOp = _plain(
+    "makes initialized mbarriers visible to other threads and the async proxy.",
+    Instruction("fence_mbarrier_init", (), "fence.mbarrier_init.release.cluster", 90, orders=True),
+)
+FenceProxyAsyncOp = _plain(
+    "makes the thread's shared stores visible to the async proxy (wgmma, TMA).",
+    Instruction("fence_proxy_async", (), "fence.proxy.async.shared::cta", 90, orders=True),
+)
+
+FenceProxyAsyncGlobalOp = _plain(
+    "orders accesses to global memory with those of the async proxy (TMA).",
+    Instruction("fence_proxy_async_global", (), "fence.proxy.async.global", 90, orders=True),
+)
+
+
+@irdl_op_definition
+class NanosleepOp(InstructionOp):
+    """`cuda.nanosleep %n`: sleeps for about n nanoseconds."""
+
+    name = "cuda.nanosleep"
+    ENTRY: ClassVar = Instruction("nanosleep", (), "nanosleep.u32", 70, orders=True)
+
+    nanoseconds = operand_def(i32)
+
+    assembly_format = "$nanoseconds attr-dict"
+
+
+# ---- barriers of warps ---------------------------------------------------------------------------
+
+
+class NamedBarrierOp(InstructionOp):
+    """A named barrier of some warps of the block, which has 16; 0 is that of all its threads.
+
+    The threads are whole warps (PTX ISA, barrier).
+    """
+
+    TEMPLATE: ClassVar = ("count",)
+
+    barrier = operand_def(i32)
+    count = prop_def(
+        one_of(
+            range(WARP, MAX_THREADS_PER_BLOCK + 1, WARP),
+            "a barrier is for whole warps of a block, not {} threads",
+        )
+    )
+
+    assembly_format = "$barrier `count` $count attr-dict"
+    traits = traits_def(WarpCollective())
+
+
+BarrierSyncOp = _define(
+    NamedBarrierOp,
+    " %id count 128",
+    "waits for `count` threads at a named barrier.",
+    Instruction("barrier_sync", (), "barrier.cta.sync.aligned", 70, orders=True),
+)
+BarrierArriveOp = _define(
+    NamedBarrierOp,
+    " %id count 128",
+    "arrives at a named barrier without waiting.",
+    Instruction("barrier_arrive", (), "barrier.cta.arrive.aligned", 70, orders=True),
+)
+
+# ---- mbarriers -----------------------------------------------------------------------------------
+
+
+class BarrierOp(InstructionOp):
+    """An instruction on an mbarrier."""
+
+    barrier = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+
+    assembly_format = "$barrier `[` $indices `]` attr-dict `:` type($barrier)"
+
+
+class NumberedBarrierOp(InstructionOp):
+    """An instruction on an mbarrier with an i32 operand."""
+
+    barrier = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    number = operand_def(i32)
+
+
+def _mbarrier(name: str, ptx: str, scope: str = "cta") -> Instruction:
+    full = f"mbarrier.{ptx}.shared::{scope}.b64"
+    return Instruction(f"mbarrier_{name}", (MBARRIER,), full, 90, orders=True)
+
+
+def _numbered(keyword: str, summary: str, entry: Instruction) -> type[NumberedBarrierOp]:
+    """Return the op `cuda.<function> %b[%i] keyword %n`."""
+    form = f"$barrier `[` $indices `]` `{keyword}` $number attr-dict `:` type($barrier)"
+    syntax = f" %b[%i] {keyword} %n"
+    return _define(NumberedBarrierOp, syntax, summary, entry, assembly_format=form)
+
+
+MbarrierInitOp = _numbered(
+    "count",
+    "initializes an mbarrier whose phases take n arrivals.\n\nOne thread executes it; a "
+    "`cuda.fence_mbarrier_init` and a block barrier precede the first use by others.",
+    _mbarrier("init", "init"),
+)
+MbarrierExpectOp = _numbered(
+    "bytes",
+    "arrives, and adds n bytes to the phase.",
+    _mbarrier("arrive_expect_tx", "arrive.expect_tx"),
+)
+MbarrierWaitOp = _numbered(
+    "parity",
+    "waits for the completion of the phase with a parity.\n\nThe first phase has parity 0; for a "
+    "new mbarrier, the preceding phase of parity 1 is complete.",
+    _mbarrier("wait", "try_wait.parity"),
+)
+MbarrierArriveClusterOp = _numbered(
+    "block",
+    "arrives at the mbarrier at the same shared address in block n of the cluster.",
+    _mbarrier("arrive_cluster", "arrive", "cluster"),
+)
+MbarrierArriveOp = _define(
+    BarrierOp, " %b[%i]", "arrives at an mbarrier.", _mbarrier("arrive", "arrive")
+)
+MbarrierInvalidateOp = _define(
+    BarrierOp,
+    " %b[%i]",
+    "invalidates an mbarrier, whose memory can be reused.\n\n"
+    "One thread executes it, after all uses.",
+    _mbarrier("invalidate", "inval"),
+)
+CpAsyncBarrierArriveOp = _define(
+    BarrierOp,
+    " %b[%i]",
+    "arrives when prior `cuda.cp_async` complete.\n\n"
+    "This arrival is in addition to the expected count of the phase.",
+    Instruction(
+        "cp_async_barrier_arrive",
+        (MBARRIER,),
+        "cp.async.mbarrier.arrive.shared::cta.b64",
+        90,
+        orders=True,
+    ),
+)

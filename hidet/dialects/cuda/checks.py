@@ -39,7 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import FieldsOp, enum_attribute
+from hidet.dialects.fields import FieldsOp, enum_attribute, one_of
 
 
 @irdl_op_definition
@@ -166,7 +166,7 @@ class CheckedIndexOp(FaultCheckOp):
     name = "cuda.checked_index"
 
     index = operand_def(IndexType)
-    size = prop_def(IntegerAttr[I64])
+    size = prop_def(one_of(range(1, 1 << 63), "no index is below {}"))
     where = prop_def(StringAttr)
     from_end = opt_prop_def(UnitAttr)
     ahead = opt_prop_def(UnitAttr)
@@ -177,9 +177,7 @@ class CheckedIndexOp(FaultCheckOp):
     )
 
     def verify_(self) -> None:
-        """Check that there is a valid index."""
-        if self.size.value.data < 1:
-            raise VerifyException(f"no index is below {self.size.value.data}")
+        """Check that only one of two flags is set."""
         if self.ahead and self.from_end:
             raise VerifyException("indices from the end are not checked ahead of the kernel")
 

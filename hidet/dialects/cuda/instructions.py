@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    AnyFloatConstr,
-    IndexType,
-    IntegerAttr,
-    IntegerType,
-    StringAttr,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, StringAttr, i1, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -39,7 +30,7 @@ from hidet.dialects.cuda.attributes import (
     ShuffleKindAttr,
 )
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp, define
+from hidet.dialects.fields import Field, FieldsOp, define, one_of
 from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, to_ascii
 
@@ -135,7 +126,7 @@ class ShflOp(FieldsOp):
     kind = prop_def(ShuffleKindAttr)
     value = operand_def(T)
     lane = operand_def(i32)
-    width = opt_prop_def(IntegerAttr[I64])
+    width = opt_prop_def(one_of(SEGMENTS, "segments of {} lanes; 2, 4, 8 or 16"))
     mask = opt_operand_def(i32)
     result = result_def(T)
 
@@ -143,11 +134,6 @@ class ShflOp(FieldsOp):
         "$kind $value `,` $lane (`width` $width^)? (`mask` $mask^)? attr-dict `:` type($value)"
     )
     traits = traits_def(Collective(), MachineEffect())
-
-    def verify_(self) -> None:
-        """Check the width."""
-        if self.width is not None and self.width.value.data not in SEGMENTS:
-            raise VerifyException(f"segments of {self.width.value.data} lanes; 2, 4, 8 or 16")
 
 
 @irdl_op_definition

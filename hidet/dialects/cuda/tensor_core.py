@@ -26,10 +26,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Operand
+from hidet.dialects.cuda.barriers import GroupWaitOp
 from hidet.dialects.cuda.instructions import WarpCollective
-from hidet.dialects.cuda.plain_ops import GroupWaitOp
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
+from hidet.dialects.fields import one_of
 from hidet.dialects.shaped import memref_type
 
 
@@ -141,6 +142,10 @@ FENCE_OPERAND = Instruction(
 )
 """Not an instruction: keeps the compiler from moving accumulator reads before the wait."""
 
+_DISTANCE = one_of(
+    range(0, 1 << 18, 16), "distances in a matrix are multiples of 16 bytes below 2^18, not {}"
+)
+
 
 @irdl_op_definition
 class MatrixDescriptorOp(InstructionOp):
@@ -158,9 +163,11 @@ class MatrixDescriptorOp(InstructionOp):
 
     source = operand_def(MemRefType)
     indices = var_operand_def(IndexType)
-    leading = prop_def(IntegerAttr[I64])
-    stride = prop_def(IntegerAttr[I64])
-    swizzle = prop_def(IntegerAttr[I64])
+    leading = prop_def(_DISTANCE)
+    stride = prop_def(_DISTANCE)
+    swizzle = prop_def(
+        one_of(SWIZZLES, "a matrix is swizzled in spans of 0, 32, 64, 128 bytes, not {}")
+    )
     result = result_def(i64)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -173,20 +180,6 @@ class MatrixDescriptorOp(InstructionOp):
     def effects(self) -> Effects:
         """None: the matrix is read by the users of the descriptor."""
         return ()
-
-    def verify_(self) -> None:
-        """Check the operand, the swizzle and the distances."""
-        super().verify_()
-        if self.swizzle.value.data not in SWIZZLES:
-            raise VerifyException(
-                f"a matrix is swizzled in spans of {', '.join(map(str, SWIZZLES))} bytes, "
-                f"not {self.swizzle.value.data}"
-            )
-        for distance in (self.leading.value.data, self.stride.value.data):
-            if distance % 16 != 0 or not 0 <= distance < 1 << 18:
-                raise VerifyException(
-                    f"distances in a matrix are multiples of 16 bytes below 2^18, not {distance}"
-                )
 
 
 @irdl_op_definition
