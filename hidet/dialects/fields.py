@@ -1,9 +1,12 @@
-"""Operations that are constructed from their fields, as dataclasses are, and enumerations."""
+"""Operations that are constructed from their fields, as dataclasses are; enumerations; dialects."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from inspect import isclass
 from itertools import accumulate, pairwise
+from pkgutil import iter_modules
 from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
@@ -27,6 +30,7 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import (
     Attribute,
     BlockArgument,
+    Dialect,
     Operation,
     OpResult,
     Region,
@@ -93,7 +97,8 @@ class _OneOf(IntConstraint):
 
 def one_of(values: Container[int], error: str) -> AttrConstraint[IntegerAttr[I64]]:
     """Return the constraint of an i64; the error has `{}` for an integer that does not meet it."""
-    return IntegerAttr.constr(EqAttrConstraint(i64), value=_OneOf(values, error))
+    found = IntegerAttr.constr(EqAttrConstraint(i64), value=_OneOf(values, error))
+    return cast("AttrConstraint[IntegerAttr[I64]]", found)
 
 
 class FieldsOp(IRDLOperation):
@@ -338,3 +343,24 @@ def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
     bases = EnumAttribute[kinds], SpacedOpaqueSyntaxAttribute
     made = new_class(f"{kinds.__name__}Attr", bases, exec_body=fill)
     return irdl_attr_definition(cast("type[EnumAttribute[Kind]]", made))
+
+
+def _classes(package: str) -> Iterator[type]:
+    """Yield the classes that the modules of a package define."""
+    path = import_module(package).__path__
+    for info in sorted(iter_modules(path, f"{package}."), key=lambda info: info.name):
+        for found in vars(import_module(info.name)).values():
+            # Base classes have no name.
+            if isclass(found) and found.__module__ == info.name and getattr(found, "name", ""):
+                yield found
+
+
+def dialect_of(package: str) -> Dialect:
+    """Return the dialect of all ops, attributes and types in the modules of a package."""
+    found = list(_classes(package))
+    # faster than `issubclass`, which queries ABCs
+    ops = [each for each in found if Operation in each.__mro__]
+    for op in ops:
+        cache_segments(op)
+    attributes = [each for each in found if Attribute in each.__mro__]
+    return Dialect(package.rpartition(".")[2], ops, attributes)

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from hidet.dialects.cuda import KernelOp, TensorMapType
+from hidet.dialects.cuda.kernel import is_unsigned
 from hidet.dialects.cuda.marks import LONG
-from hidet.dialects.cuda.signs import is_unsigned
 from hidet.dialects.shaped import memref_type
 from hidet.errors import UnsupportedDtypeError
 

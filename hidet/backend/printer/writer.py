@@ -14,8 +14,8 @@ from hidet.backend.printer.operators import ExpressionPrinter
 from hidet.backend.printer.signs import with_type
 from hidet.backend.printer.text import Text, call, cast
 from hidet.backend.printer.types import UNSIGNED, value_type
+from hidet.dialects.cuda.kernel import is_unsigned
 from hidet.dialects.cuda.names import NameScopes, is_identifier
-from hidet.dialects.cuda.signs import is_unsigned
 from hidet.dialects.locations import source_lines
 from hidet.dialects.walking import ops_of_block
 from hidet.errors import HidetError, LegalityError, UnsupportedOperatorError

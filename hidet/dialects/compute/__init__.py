@@ -10,6 +10,6 @@ independent of the nature of their inputs and outputs.
 # ruff: noqa: F403
 
 from hidet.dialects.compute.ops import *
-from hidet.dialects.definitions import dialect_of
+from hidet.dialects.fields import dialect_of
 
 Compute = dialect_of("hidet.dialects.compute")

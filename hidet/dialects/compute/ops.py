@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from enum import auto
 from typing import Self
 
 from xdsl.dialects.builtin import (
@@ -151,14 +150,8 @@ def verify_yield(op: YieldOp, types: Sequence[Attribute]) -> None:
         raise VerifyException(f"the body must yield {want}, not {have}")
 
 
-class ReduceKind(StrEnum):
-    """The reduction of `compute.reduce` and `task.combine`; `max` and `min` propagate NaN."""
-
-    ADD = auto()
-    MUL = auto()
-    MAX = auto()
-    MIN = auto()
-
+ReduceKind = StrEnum("ReduceKind", "ADD MUL MAX MIN")
+"""The reduction of `compute.reduce` and `task.combine`; `max` and `min` propagate NaN."""
 
 ReduceKindAttr = enum_attribute("compute.kind", ReduceKind)
 

@@ -20,6 +20,6 @@ from hidet.dialects.cuda.memory_access import *
 from hidet.dialects.cuda.tensor_core import *
 from hidet.dialects.cuda.tensor_map import *
 from hidet.dialects.cuda.views import *
-from hidet.dialects.definitions import dialect_of
+from hidet.dialects.fields import dialect_of
 
 Cuda = dialect_of("hidet.dialects.cuda")

@@ -1,6 +1,20 @@
-"""Host ops: launches of kernels, and the buffers that they work on."""
+"""Host ops: calls and launches of kernels, and the buffers that they work on."""
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr, MemRefType, StringAttr, UnitAttr
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    I64,
+    DenseArrayBase,
+    FlatSymbolRefAttrConstr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     ParsePropInAttrDict,
@@ -10,13 +24,62 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.kernel_call import KernelCall
+
+
+class KernelCall(FieldsOp, ABC):
+    """An op that runs a kernel, whose arguments are the operands followed by the results.
+
+    `inits` lists the results that are updated in place. Their initial contents are the last
+    operands, one each, which are not arguments of the kernel.
+    """
+
+    kernel = prop_def(FlatSymbolRefAttrConstr)
+    arguments = var_operand_def()
+    results_ = var_result_def()
+    inits = opt_prop_def(DenseArrayBase.constr(i64))
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$kernel `(` $arguments `)` attr-dict `:` functional-type($arguments, $results_)"
+    )
+
+    @property
+    def init_numbers(self) -> Sequence[int]:
+        """The positions of the results that are updated in place."""
+        return () if self.inits is None else self.inits.get_values()
+
+    @property
+    def passed(self) -> Sequence[SSAValue]:
+        """The operands that are arguments of the kernel."""
+        return self.arguments[: len(self.arguments) - len(self.init_numbers)]
+
+    @property
+    def init_values(self) -> Sequence[SSAValue]:
+        """The initial contents of in-place results."""
+        return self.arguments[len(self.arguments) - len(self.init_numbers) :]
+
+    def verify_(self) -> None:
+        """Check the types of in-place operands."""
+        numbers = list(self.init_numbers)
+        in_order = numbers == sorted({n for n in numbers if 0 <= n < len(self.results_)})
+        if not in_order or len(numbers) > len(self.arguments):
+            raise VerifyException(
+                f"{self.name}: inits {numbers} with {len(self.arguments)} operands and "
+                f"{len(self.results_)} results"
+            )
+        for number, value in zip(numbers, self.init_values, strict=True):
+            if value.type != self.results_[number].type:
+                raise VerifyException(
+                    f"{self.name}: result {number} is {self.results_[number].type}, but holds "
+                    f"{value.type} at first"
+                )
 
 
 @irdl_op_definition

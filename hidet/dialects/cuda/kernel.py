@@ -27,7 +27,15 @@ from xdsl.utils.hints import isa
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
 from hidet.dialects.cuda.attributes import BoundsAttr
-from hidet.dialects.cuda.marks import BINARY, CHECKED, CLUSTER, LAUNCH_ARGUMENTS, SHARED_BYTES, WORK
+from hidet.dialects.cuda.marks import (
+    BINARY,
+    CHECKED,
+    CLUSTER,
+    LAUNCH_ARGUMENTS,
+    SHARED_BYTES,
+    UNSIGNED,
+    WORK,
+)
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.syntax import int_array, parse_body, print_body
 
@@ -344,3 +352,20 @@ def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:
 def _three(extents: ArrayAttr[IntAttr]) -> tuple[int, int, int]:
     x, y, z = ([extent.data for extent in extents] + [1, 1])[:3]
     return x, y, z
+
+
+def is_unsigned(value: SSAValue) -> bool:
+    """Return whether a kernel argument or an allocation is unsigned."""
+    owner = value.owner
+    if not isinstance(owner, Block):
+        return UNSIGNED in owner.attributes
+    kernel = owner.parent_op()
+    assert isinstance(value, BlockArgument)
+    return isinstance(kernel, KernelOp) and kernel.is_marked(UNSIGNED, value.index)
+
+
+def mark_unsigned(value: SSAValue, like: SSAValue | None = None) -> None:
+    """Mark an allocation as unsigned; with `like`, only if that memref is."""
+    if like is None or is_unsigned(like):
+        assert not isinstance(value.owner, Block)
+        value.owner.attributes[UNSIGNED] = UnitAttr()

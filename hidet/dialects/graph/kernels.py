@@ -3,8 +3,8 @@
 from xdsl.irdl import irdl_op_definition, traits_def, var_operand_def, var_result_def
 from xdsl.traits import Pure
 
+from hidet.dialects.cuda.host import KernelCall
 from hidet.dialects.graph.base import TENSOR
-from hidet.dialects.kernel_call import KernelCall
 
 
 @irdl_op_definition

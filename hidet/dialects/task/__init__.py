@@ -8,7 +8,7 @@ and they take effect in order.
 # The definitions of all modules are exported.
 # ruff: noqa: F403
 
-from hidet.dialects.definitions import dialect_of
+from hidet.dialects.fields import dialect_of
 from hidet.dialects.task.group import *
 from hidet.dialects.task.layout import *
 from hidet.dialects.task.ops import *

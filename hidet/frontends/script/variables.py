@@ -13,8 +13,8 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda.kernel import mark_unsigned
 from hidet.dialects.cuda.names import hint_of
-from hidet.dialects.cuda.signs import mark_unsigned
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import Value
 from hidet.frontends.script.scalars import Scalar, constant, convert, is_number, scalar_of

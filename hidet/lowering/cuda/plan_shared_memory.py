@@ -5,7 +5,7 @@ from xdsl.rewriter import Rewriter
 
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.dialects.cuda import DynamicSharedOp, KernelOp, Space, space_of
-from hidet.dialects.cuda.signs import mark_unsigned
+from hidet.dialects.cuda.kernel import mark_unsigned
 from hidet.dialects.shaped import bytes_of, nbytes_of
 from hidet.dialects.walking import ops_of_class
 from hidet.rewriting.kernel_pass import KernelPass

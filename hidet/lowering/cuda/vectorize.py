@@ -17,7 +17,7 @@ from hidet.dialects.constants import is_zero
 from hidet.dialects.cuda import CopyVectorOp, KernelOp
 from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.signs import mark_unsigned
+from hidet.dialects.cuda.kernel import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import bytes_of, element_of

@@ -15,7 +15,7 @@ from hidet.arch.fragments import ends_in
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
 from hidet.dialects.cuda import KernelOp, ShflOp, ShuffleKind, Space, space_of
-from hidet.dialects.cuda.signs import mark_unsigned
+from hidet.dialects.cuda.kernel import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import redirect_accesses
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
