@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -106,8 +107,8 @@ class FieldsOp(IRDLOperation):
 
     Fields are properties, operands, regions, and results (by type). A memref and its indices are
     one argument, an `Element`. Properties are given as attributes or as Python values; unit
-    attributes as a bool. Optional fields may be omitted, and so may results whose type can be
-    inferred.
+    attributes as a bool, a list of equal numbers as one of them if it is as long as the default.
+    Optional fields may be omitted, and so may results whose type can be inferred.
     """
 
     def __init__(self, *fields: Field, **named: Field) -> None:
@@ -308,6 +309,9 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
             return BoolAttr.from_bool(value)
         case float() | int() if field.constr is FLOAT64:
             return FloatAttr(float(value), f64)
+        case int() if isinstance(field.default_value, DenseArrayBase):
+            default = cast("DenseArrayBase[IntegerType]", field.default_value)
+            return DenseArrayBase.from_list(i64, [value] * len(default))
         case int():
             return integer(value, i64)
         case str():

@@ -5,6 +5,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     FixedBitwidthType,
     IndexType,
     MemRefLayoutAttr,
@@ -89,3 +90,9 @@ def bytes_of(element: Attribute) -> int:
         return 8
     assert isinstance(element, FixedBitwidthType), f"{element} has no size"
     return element.size
+
+
+def holds_sums(total: Attribute, factor: Attribute) -> bool:
+    """Return whether a type can accumulate products of a type: the same, or a wider float."""
+    are_floats = isinstance(total, AnyFloat) and isinstance(factor, AnyFloat)
+    return total == factor or (are_floats and bytes_of(total) > bytes_of(factor))

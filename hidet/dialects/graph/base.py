@@ -46,6 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.fields import FLOAT64 as FLOAT64
 from hidet.dialects.fields import Field, FieldsOp
+from hidet.dialects.shaped import holds_sums
 
 Tensor: TypeAlias = TensorType[Attribute]
 """The type of a tensor with any of the element types below."""
@@ -197,10 +198,7 @@ class GraphOp(FieldsOp, ABC):
 
     Constructors take operands and properties in the order of declaration, or by name. The assembly
     is `graph.name operands {properties} : (operand types) -> result type`, without default
-    properties.
-
-    Attributes:
-        ELEMENTS: the element types that all operands must have.
+    properties. All operands have one of the types of `ELEMENTS`.
     """
 
     ELEMENTS: ClassVar[Elements | None] = None
@@ -239,13 +237,8 @@ class GraphOp(FieldsOp, ABC):
             raise self.invalid(f"operands must have one element type, got {found}")
 
     def check_sum_element(self, found: Tensor, element: Attribute) -> None:
-        """Raise `VerifyException` unless a type can accumulate products of a tensor's elements.
-
-        That is the element type itself, or a wider floating-point type.
-        """
-        own = found.element_type
-        wider = is_float(own) and is_float(element) and element.bitwidth > own.bitwidth
-        if element != own and not wider:
+        """Raise `VerifyException` unless a type can accumulate products of a tensor's elements."""
+        if not holds_sums(element, found.element_type):
             raise self.invalid(f"{element} cannot hold a sum of products of {found}")
 
     @property

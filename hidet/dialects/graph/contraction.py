@@ -34,16 +34,10 @@ from hidet.dialects.graph.base import (
 )
 
 
-class AnchorOp(GraphOp, ABC):
-    """An operator that a template computes tile by tile, instead of becoming grids.
+class ProductOp(GraphOp, ABC):
+    """An operator that sums products, whose result may be wider than the operands.
 
-    `lower-graph-to-compute` keeps it, and `fuse` builds a kernel around it: producer grids become
-    views that it loads, and grids that read one element of its result per element are its epilogue,
-    evaluated at the stores. To add one, derive the operator from this class and write a template
-    that accepts it.
-
-    The result of a sum of products may be wider than the operands: `result_element` is its element
-    type, by default that of the first operand.
+    `result_element` is its element type, by default that of the first operand.
     """
 
     def __init__(
@@ -51,6 +45,16 @@ class AnchorOp(GraphOp, ABC):
     ) -> None:
         result = TensorType(result_element or element_type(first), [])
         super().__init__(first, *others, result=result, **named)
+
+
+class AnchorOp(ProductOp, ABC):
+    """An operator that a template computes tile by tile, instead of becoming grids.
+
+    `lower-graph-to-compute` keeps it, and `fuse` builds a kernel around it: producer grids become
+    views that it loads, and grids that read one element of its result per element are its epilogue,
+    evaluated at the stores. To add one, derive the operator from this class and write a template
+    that accepts it.
+    """
 
 
 IEEE = StringAttr("ieee")
@@ -176,15 +180,11 @@ class ScaledDotProductAttentionOp(AnchorOp):
 
 @dataclass(frozen=True)
 class Window:
-    """A window over the spatial dimensions; every field has one number per dimension.
+    """A window over the spatial dimensions, with one number of each field per dimension.
 
-    Args:
-        kernel: the size of the window.
-        stride: the distance of window positions.
-        padding: the padding on both sides.
-        dilation: the distance of window elements.
-        ceil_mode: whether a last position that exceeds the end counts, if it begins in the image
-            or its leading padding.
+    `stride` is the distance of window positions, `dilation` that of window elements; the padding is
+    on both sides. In `ceil_mode` a last position that exceeds the end counts, if it begins in the
+    image or its leading padding.
     """
 
     kernel: tuple[int, ...]
@@ -231,7 +231,7 @@ def per_dimension(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 @irdl_op_definition
-class Conv2dOp(GraphOp):
+class Conv2dOp(ProductOp):
     """x [N, C, H, W] convolved with filters [O, C / groups, KH, KW], plus the optional bias [O].
 
     Images are zero-padded on both sides. With groups, C and O are split into parts that are
@@ -250,40 +250,12 @@ class Conv2dOp(GraphOp):
     groups = prop_def(INT, default_value=integer(1))
     precision = prop_def(StringAttr, default_value=IEEE)
 
-    def __init__(
-        self,
-        x: Value,
-        weight: Value,
-        bias: Value | None = None,
-        *,
-        stride: int | Sequence[int] = 1,
-        padding: int | Sequence[int] = 0,
-        dilation: int | Sequence[int] = 1,
-        groups: int = 1,
-        precision: str = "ieee",
-        result_element: Attribute | None = None,
-    ) -> None:
-        super().__init__(
-            x,
-            weight,
-            bias,
-            result=TensorType(result_element or element_type(x), []),
-            stride=per_dimension(stride, 2),
-            padding=per_dimension(padding, 2),
-            dilation=per_dimension(dilation, 2),
-            groups=groups,
-            precision=precision,
-        )
-
     @property
     def window(self) -> Window:
         """The sliding window."""
-        return Window(
-            kernel=shape_of(self.weight)[2:],
-            stride=self.stride.get_values(),
-            padding=self.padding.get_values(),
-            dilation=self.dilation.get_values(),
-        )
+        fields = self.stride, self.padding, self.dilation
+        stride, padding, dilation = (each.get_values() for each in fields)
+        return Window(shape_of(self.weight)[2:], stride, padding, dilation)
 
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
@@ -319,12 +291,8 @@ class DepthwiseConv2dOp(AnchorOp):
     @property
     def window(self) -> Window:
         """The sliding window."""
-        return Window(
-            kernel=shape_of(self.weight)[:2],
-            stride=self.stride.get_values(),
-            padding=(0, 0),
-            dilation=self.dilation.get_values(),
-        )
+        stride, dilation = self.stride.get_values(), self.dilation.get_values()
+        return Window(shape_of(self.weight)[:2], stride, (0, 0), dilation)
 
     def _infer_type(self) -> Tensor:
         x, weight = tensor_type(self.x), tensor_type(self.weight)
@@ -363,13 +331,9 @@ class WindowsOp(OneOperandOp):
     @property
     def window(self) -> Window:
         """The sliding window."""
-        return Window(
-            kernel=self.kernel.get_values(),
-            stride=self.stride.get_values(),
-            padding=self.padding.get_values(),
-            dilation=self.dilation.get_values(),
-            ceil_mode=bool(self.ceil_mode),
-        )
+        fields = self.kernel, self.stride, self.padding, self.dilation
+        kernel, stride, padding, dilation = (each.get_values() for each in fields)
+        return Window(kernel, stride, padding, dilation, bool(self.ceil_mode))
 
     def _infer_type(self) -> Tensor:
         found, sizes, window = self.x_type, shape_of(self.x), self.window

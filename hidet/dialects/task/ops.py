@@ -5,9 +5,7 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    AnyFloat,
     ArrayAttr,
-    FixedBitwidthType,
     IndexType,
     IntAttr,
     MemRefType,
@@ -39,7 +37,7 @@ from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
 from hidet.dialects.fields import FieldsOp
-from hidet.dialects.shaped import is_memref, memref_type, shape_of, shaped_type
+from hidet.dialects.shaped import holds_sums, is_memref, memref_type, shape_of, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
 from hidet.mapping import TaskMap
@@ -386,20 +384,11 @@ class MatmulOp(FieldAccessOp):
                 )
         if lhs.element_type != rhs.element_type:
             raise VerifyException(f"cannot multiply elements of {lhs} and {rhs}")
-        if not _can_hold(result.element_type, lhs.element_type):
+        if not holds_sums(result.element_type, lhs.element_type):
             raise VerifyException(f"products of elements of {lhs} do not fit {result}")
         (m, k), (k2, n) = lhs.get_shape()[-2:], rhs.get_shape()[-2:]
         if k != k2 or result.get_shape() != (m, n):
             raise VerifyException(f"{m}x{k} times {k2}x{n} cannot be added to {result}")
-
-
-def _can_hold(total: Attribute, factor: Attribute) -> bool:
-    """Return whether a type can accumulate products of a type: the same, or a wider float."""
-    if not isinstance(total, AnyFloat) or not isinstance(factor, AnyFloat):
-        return total == factor
-    assert isinstance(total, FixedBitwidthType)
-    assert isinstance(factor, FixedBitwidthType)
-    return total == factor or total.bitwidth > factor.bitwidth
 
 
 @irdl_op_definition

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
+from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators.emitter import Emitter, Table, named, unsupported
 
@@ -101,6 +102,7 @@ def convolution(
             g.reshape(each, [*shape_of(each)[:2], 1, shape_of(each)[2]]) for each in (x, weight)
         )
         stride, padding, dilation = [1, *stride], [0, *padding], [1, *dilation]
+    stride, padding, dilation = (per_dimension(each, 2) for each in (stride, padding, dilation))
     op = graph.Conv2dOp(
         x,
         weight,
