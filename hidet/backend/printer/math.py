@@ -3,7 +3,7 @@
 The table is keyed by names, so that kernels without `math` need not import the dialect.
 """
 
-from hidet.backend.printer.operators import ExpressionPrinter, FloatCall, IntegerCall
+from hidet.backend.printer.operators import Call, ExpressionPrinter
 
 _SAME_NAME = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf exp exp2 expm1 floor "
@@ -11,13 +11,13 @@ _SAME_NAME = (
 )
 
 EXPRESSIONS: dict[str, ExpressionPrinter] = {
-    **{f"math.{name}": FloatCall(name) for name in _SAME_NAME.split()},
-    "math.absf": FloatCall("abs"),
-    "math.absi": IntegerCall("abs"),
-    "math.fma": FloatCall("fma"),
-    "math.ipowi": IntegerCall("ipow"),
-    "math.powf": FloatCall("pow"),
+    **{f"math.{name}": Call(name) for name in _SAME_NAME.split()},
+    "math.absf": Call("abs"),
+    "math.absi": Call("abs"),
+    "math.fma": Call("fma"),
+    "math.ipowi": Call("ipow"),
+    "math.powf": Call("pow"),
     # hidet::round rounds half to even, like torch.round; math.round does not.
-    "math.roundeven": FloatCall("round"),
+    "math.roundeven": Call("round"),
 }
 """The printers of `math`, by name."""

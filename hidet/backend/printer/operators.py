@@ -260,20 +260,8 @@ def negate(op: Operation, text_of: TextOf) -> Text:
 
 
 @dataclass(frozen=True)
-class FloatCall:
-    """`hidet::exp(x)`: a function with a float and a double overload."""
-
-    function: str
-
-    def __call__(self, op: Operation, text_of: TextOf) -> Text:
-        """Print the operation."""
-        arguments = operands_of(op, text_of)
-        return call(f"hidet::{self.function}", arguments, arguments[0].type)
-
-
-@dataclass(frozen=True)
-class IntegerCall:
-    """`hidet::floordiv(a, b)`: a template with arguments of one type."""
+class Call:
+    """`hidet::exp(x)`, `hidet::floordiv(a, b)`: a function with arguments of one type."""
 
     function: str
     unsigned: bool = False
