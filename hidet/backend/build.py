@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict
-from typing import Self
+from typing import Any, Self
 
 from tqdm import tqdm
 
@@ -20,9 +20,18 @@ from hidet.limits import hint_of
 
 
 class ProgressBar(tqdm):  # pyright: ignore[reportMissingTypeArgument]
-    """A bar without tqdm's monitor thread, which would run until the process ends."""
+    """A bar without tqdm's monitor thread, which would run until the process ends.
+
+    `shown` says whether it is shown; None: on a terminal only.
+    """
 
     monitor_interval = 0
+
+    def __init__(
+        self, what: str, shown: bool | None, total: int = 0, unit: str = "kernel", **options: Any
+    ) -> None:
+        disable = None if shown is None else not shown
+        super().__init__(total=total, desc=what, unit=unit, leave=False, disable=disable, **options)
 
 
 def build_kernels(
@@ -35,18 +44,9 @@ def build_kernels(
     progress: bool | None = None,
     time_limit: float = TIME_LIMIT,
 ) -> dict[str, bytes]:
-    """Build source files of kernels; return each binary.
+    """Build source files of kernels; return each binary. See `KernelBuilds`.
 
-    Args:
-        sources: the source of each file, by a name for messages, usually that of its kernel.
-        toolchain: the compiler.
-        cache: the cache.
-        symbols: the function that each binary must define.
-        workers: the number of parallel compilers; None: one per core.
-        progress: whether to show a progress bar; None: on a terminal.
-        time_limit: the time limit of each compiler in seconds.
-
-    Raises: see `KernelBuilds`.
+    The sources and the functions that the binaries must define are by the names of the files.
     """
     with KernelBuilds(
         toolchain, cache, workers=workers, progress=progress, time_limit=time_limit
@@ -64,7 +64,10 @@ class KernelBuilds:
     started; running ones complete, and their binaries are cached. Any other exception in the
     context kills them.
 
-    Args: see `build_kernels`.
+    Args:
+        workers: the number of parallel compilers; None: one per core.
+        progress: whether to show a progress bar; None: on a terminal.
+        time_limit: the time limit of each compiler in seconds.
 
     Attributes:
         keys: the key of each file in the cache, by name.
@@ -97,12 +100,8 @@ class KernelBuilds:
     def submit(self, name: str, source: str, symbol: str | None = None) -> str:
         """Start to build a source file, or find it in the cache; return its key.
 
-        Args:
-            name: a name for messages, usually that of its kernel.
-            source: the source.
-            symbol: the function that the binary must define.
-
-        Raises: see `wait`, for files that were submitted before.
+        The name is for messages, usually that of its kernel; `symbol` is the function that the
+        binary must define. For errors, of files that were submitted before, see `wait`.
         """
         self._collect(future for future in tuple(self._running) if future.done())
         key = artifact_key(source, self._fingerprint)
@@ -191,13 +190,7 @@ class KernelBuilds:
     def _extend_bar(self) -> None:
         """Show that there is one more file to build."""
         if self._bar is None:
-            self._bar = ProgressBar(
-                total=0,
-                desc="Compiling",
-                unit="kernel",
-                leave=False,
-                disable=None if self._progress is None else not self._progress,
-            )
+            self._bar = ProgressBar("Compiling", self._progress)
         self._bar.total += 1
         self._bar.refresh()
 

@@ -48,10 +48,8 @@ def _compile(arguments: argparse.Namespace) -> None:
     from hidet import option
     from hidet.backend.build import PROGRESS, ProgressBar
 
-    shown = PROGRESS[option.get_option("progress")]
-    bar = ProgressBar(total=3, leave=False, disable=None if shown is None else not shown)
+    bar = ProgressBar("Reading", PROGRESS[option.get_option("progress")], total=3, unit="step")
     with bar, torch.no_grad():
-        bar.set_description("Reading")
         module, inputs = _read(arguments.model, arguments.shape)
         bar.update()
         bar.set_description("Compiling")

@@ -56,16 +56,10 @@ class Builder(Protocol):
 
 @dataclass(frozen=True)
 class Conditions:
-    """The settings of a tuner.
+    """The settings of a tuner: options, the fingerprint of compilers, the device to measure on.
 
-    Attributes:
-        space: the option `search_space`.
-        arch: the target architecture.
-        version: the fingerprint of the compiler, and of nvcc or g++.
-        device: the device that candidates are measured on.
-        progress: the option `progress`.
-        again: search again for problems that have a winner, and replace it.
-        cold: measure with weights that are not in the cache, however small they are.
+    With `again`, problems that have a winner are searched again, and it is replaced; with `cold`,
+    weights are not in the L2 cache, however small they are.
     """
 
     space: int
@@ -266,18 +260,9 @@ class Progress(ExitStack):
 
     def __init__(self, mode: str) -> None:
         super().__init__()
-        shown = PROGRESS[mode]
-        disabled = None if shown is None else not shown
         self._bars: list[Any] = [
-            ProgressBar(
-                total=0,
-                desc=text,
-                unit="kernel",
-                leave=False,
-                disable=disabled,
-                position=position,
-                mininterval=0,  # updates are rare
-            )
+            # Updates are rare.
+            ProgressBar(text, PROGRESS[mode], position=position, mininterval=0)
             for position, text in enumerate(("Building", "Measuring"))
         ]
         for bar in self._bars:
