@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 import hidet
 from hidet.backend.build import find_binary
-from hidet.backend.cache import ArtifactCache, CacheWarning, Store
+from hidet.backend.cache import ArtifactCache, CacheWarning, Store, artifact_key
 from hidet.backend.toolchains import Toolchain
 from hidet.driver.target import Target
 from hidet.errors import CacheError
@@ -66,11 +66,8 @@ def program_key(text: str, target: Target, winners: str = "") -> str:
     """
     told = replace(target.options.for_passes(str(target.arch)), verify=False)
     of_passes = f"{told} {target.options.search_space}"
-    parts = (text, target.toolchain.fingerprint(), source_fingerprint(), of_passes, winners)
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(f"{len(part)}\0{part}".encode())
-    return digest.hexdigest()
+    compilers = target.toolchain.fingerprint(), source_fingerprint()
+    return artifact_key(text, *compilers, of_passes, winners)
 
 
 class ProgramCache:

@@ -73,12 +73,9 @@ class Candidate:
 
 
 class Data:
-    """Random tensors for the candidates of one problem.
+    """Random tensors for the candidates of one problem, of which one has this plan.
 
-    Args:
-        plan: the plan of any of them.
-        request: the `seed`, and the `l2_bytes` that weights have to exceed, or 0.
-        device: the device.
+    The request has the `seed`, and the `l2_bytes` that weights have to exceed, or 0.
     """
 
     def __init__(self, plan: Plan, request: Message, device: torch.device) -> None:

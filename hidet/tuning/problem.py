@@ -1,6 +1,5 @@
 """Tuning problems: fusions as separate programs, without names and locations."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from hidet.analysis.work import work_of
 from hidet.arch.chips import Arch
+from hidet.backend.cache import artifact_key
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import ConstantOp, MatmulOp
 from hidet.dialects.graph.base import tensor_type
@@ -28,10 +28,8 @@ from hidet.lowering.templates.legality import Rejected
 class Setting:
     """The common settings of the problems of a program.
 
-    Attributes:
-        arch: the target architecture.
-        version: the fingerprint of the compiler, and of nvcc or g++.
-        cold: whether weights are read from memory, since they exceed the L2 cache.
+    `version` is the fingerprint of the compiler, and of nvcc or g++. `cold` says whether weights
+    are read from memory, since they exceed the L2 cache.
     """
 
     arch: Arch
@@ -65,11 +63,8 @@ class Problem:
     @cached_property
     def key(self) -> str:
         """A sha256 of everything that the best config depends on."""
-        parts = (self.text, str(self.setting.arch), self.setting.version, str(self.setting.cold))
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(f"{len(part)}\0{part}".encode())
-        return digest.hexdigest()
+        setting = self.setting
+        return artifact_key(self.text, str(setting.arch), setting.version, str(setting.cold))
 
     def attribute(self, config: Config) -> DictionaryAttr:
         """Return the attribute of a config."""

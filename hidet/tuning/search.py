@@ -79,14 +79,10 @@ FINALISTS = 3
 
 @dataclass(frozen=True)
 class Timed:
-    """A candidate that was measured.
+    """A candidate that was measured, with the median time of a launch.
 
-    Attributes:
-        config: its config.
-        microseconds: the median time of a launch.
-        results: the number of the class of candidates with equal results.
-        apart: the distance of its results to the nearest of earlier candidates, relative to the
-            tolerance.
+    `results` is the number of the class of candidates with equal results, `apart` their distance to
+    the nearest of earlier candidates, relative to the tolerance.
     """
 
     config: Config

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hidet.backend.cache import Store
+from hidet.backend.cache import Store, artifact_key
 
 SPACES = (0, 1, 2)
 """The values of the option `search_space`; 0 measures nothing."""
@@ -35,7 +35,7 @@ class Winners:
     def find(self, problem: str, space: int) -> Winner | None:
         """Return the winner of a problem from a search of this space or a larger one."""
         for searched in reversed(range(max(space, 1), SPACES[-1] + 1)):
-            entry = self._entries.entry(_key(problem, searched))
+            entry = self._entries.entry(artifact_key(problem, str(searched)))
             if entry is not None:
                 return Winner(**entry.meta)
         return None
@@ -46,20 +46,16 @@ class Winners:
         Raises:
             CacheError: it cannot be stored.
         """
-        self._entries.put(_key(problem, space), {}, asdict(winner))
+        self._entries.put(artifact_key(problem, str(space)), {}, asdict(winner))
 
     def forget(self, problem: str, space: int) -> None:
         """Remove the winner of a problem from a search of this space, if there is one."""
-        self._entries.remove(_key(problem, space))
+        self._entries.remove(artifact_key(problem, str(space)))
 
     def state(self) -> str:
         """Return a hash of the set of winners; "" if there are none."""
         found = sorted(_version(place) for place in self._folder.glob("??/*"))
         return hashlib.sha256("".join(found).encode()).hexdigest() if found else ""
-
-
-def _key(problem: str, space: int) -> str:
-    return hashlib.sha256(f"{problem}\0{space}".encode()).hexdigest()
 
 
 def _version(place: Path) -> str:

@@ -1,6 +1,5 @@
 """The store of winners: many writers, kills at any moment, damage."""
 
-import hashlib
 import random
 import signal
 import subprocess
@@ -9,7 +8,7 @@ import time
 
 import pytest
 
-from hidet.backend.cache import CacheWarning, Store
+from hidet.backend.cache import CacheWarning, Store, artifact_key
 from hidet.tuning.winners import Winner, Winners
 
 WINNER = Winner('{template = "matmul", size = 4 : i64}', 12.5, 16, "matmul 4 x 4 x 4 f16")
@@ -101,8 +100,7 @@ def check_all(folder, names):
     found = 0
     for number in range(40):
         for space in (1, 2):
-            key = hashlib.sha256(f"{number}\0{space}".encode()).hexdigest()
-            entry = winners._entries.entry(key)
+            entry = winners._entries.entry(artifact_key(str(number), str(space)))
             if entry is not None:
                 found += 1
                 winner = Winner(**entry.meta)

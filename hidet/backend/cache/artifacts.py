@@ -30,18 +30,16 @@ class CacheWarning(UserWarning):
     """The cache cannot be used; the program continues without it."""
 
 
-def artifact_key(source: str, fingerprint: str) -> str:
-    """Return the key of the binary of a source; see `Toolchain.fingerprint`."""
-    return hashlib.sha256(f"{len(source)}\0{source}\0{fingerprint}".encode()).hexdigest()
+def artifact_key(*parts: str) -> str:
+    """Return the key of what texts determine: a source and `Toolchain.fingerprint` its binary."""
+    return hashlib.sha256("".join(f"{len(part)}\0{part}" for part in parts).encode()).hexdigest()
 
 
 class Store:
     """The cache of a user: a folder of a bounded size.
 
-    Args:
-        root: the folder.
-        max_bytes: the size limit. If exceeded, the least recently used entries are evicted until a
-            tenth is free, except those used in the last ten minutes.
+    If the size exceeds the limit, the least recently used entries are evicted until a tenth is
+    free, except those used in the last ten minutes.
 
     Raises:
         CacheError: other users can write to the folder.
@@ -143,11 +141,8 @@ class ArtifactCache:
     def entry(self, key: str, check: Callable[[Entry], None] | None = None) -> Entry | None:
         """Return an entry, or None. It is not evicted for at least ten minutes.
 
-        A damaged entry is removed, with a warning.
-
-        Args:
-            key: its key.
-            check: raises `DamagedEntryError` for an entry that is intact, but useless.
+        A damaged entry is removed, with a warning. `check` raises `DamagedEntryError` for one that
+        is intact, but useless.
 
         Raises:
             CacheError: other users can write to the cache, or to the entry.
@@ -170,12 +165,8 @@ class ArtifactCache:
         """Store an entry; return its folder. A key determines the content.
 
         If the cache cannot be written (the disk is full, there is no permission, ...), the entry is
-        kept in memory, with one warning.
-
-        Args:
-            key: a sha256 in hexadecimal.
-            files: the content of each file, or the path to copy it from, by name.
-            meta: metadata, as JSON can represent it.
+        kept in memory, with one warning. The key is a sha256 in hexadecimal; for the others see
+        `write_entry`.
 
         Raises:
             CacheError: other users can write to the cache.
