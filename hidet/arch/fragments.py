@@ -17,13 +17,7 @@ from hidet.mapping import MappingError, TaskMap, column_repeat, column_spatial, 
 
 @dataclass(frozen=True)
 class MmaFragments:
-    """The fragments of one `mma` instruction, over the 32 lanes of a warp.
-
-    Attributes:
-        a: the map of A, of shape (m, k).
-        b: the map of B, of shape (k, n).
-        c: the map of C and D, of shape (m, n).
-    """
+    """The fragments of one `mma` instruction, over the 32 lanes of a warp; `c` is that of D too."""
 
     a: TaskMap
     b: TaskMap
@@ -91,12 +85,9 @@ def wgmma_accumulator(n: int) -> TaskMap:
     """Return the map of D of `wgmma.mma_async.m64nNkK`, of shape (64, n), over 128 threads.
 
     It does not depend on K or on the types. Each of the four warps holds 16 rows, as n / 8 adjacent
-    accumulators of `mma.m16n8k16`: n / 2 elements per thread.
+    accumulators of `mma.m16n8k16`: n / 2 elements per thread. n is a multiple of 8 from 8 to 256.
 
     PTX ISA, "Matrix Fragments for wgmma.mma_async.m64nNk16" (9.7.15.5.1.1.1 in version 9.2).
-
-    Args:
-        n: the number of columns, a multiple of 8 from 8 to 256.
 
     Raises:
         MappingError: there is no instruction with n columns.

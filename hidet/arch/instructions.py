@@ -115,8 +115,7 @@ class MmaInstruction(Instruction):
 class CopyInstruction(Instruction):
     """An asynchronous copy from global to shared memory by one thread.
 
-    Attributes:
-        sizes: the supported sizes in bytes, to which both addresses are aligned.
+    Both addresses are aligned to its size in bytes, one of `sizes`.
     """
 
     sizes: tuple[int, ...] = ()

@@ -53,12 +53,9 @@ class _Table:
 
 
 def check_object(data: bytes, machine: str, symbol: str | None) -> None:
-    """Check that a binary is complete, and defines a function.
+    """Check that a binary is complete, for one of `MACHINES`, and defines a function.
 
-    Args:
-        data: the binary.
-        machine: the machine, one of `MACHINES`; others are not compared.
-        symbol: the name of the function; None: not checked.
+    Other machines are not compared, nor is a symbol of None.
 
     Raises:
         BadObjectError: the check fails.

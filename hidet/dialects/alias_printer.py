@@ -25,12 +25,7 @@ SHORTEST_ALIASED_TEXT = 25
 
 @dataclass(eq=False, repr=False)
 class AliasPrinter(Printer):
-    """A printer that prints aliases of attributes.
-
-    Attributes:
-        aliases: the alias of each aliased attribute.
-        uses: the number of uses of each aliasable attribute, in printed order.
-    """
+    """A printer that prints aliases of attributes, and counts the uses of aliasable ones."""
 
     aliases: dict[Attribute, str] = field(default_factory=dict[Attribute, str])
     uses: Counter[Attribute] = field(default_factory=Counter[Attribute])

@@ -35,12 +35,8 @@ def ops_in(
 ) -> list[Operation]:
     """Return the ops of a region, or an op and those in its regions, in program order.
 
-    The list is that of xDSL's `walk`, whose nested generators take several times as long.
-
-    Args:
-        root: the op or region.
-        backwards: whether to return them in reverse order.
-        inner_first: whether the ops in the regions of an op precede it.
+    The list is that of xDSL's `walk`, whose nested generators take several times as long: the order
+    is reversed if `backwards`, and the ops in the regions of an op precede it if `inner_first`.
     """
     ops: list[Operation] = []
     is_postorder = inner_first != backwards

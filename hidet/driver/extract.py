@@ -29,11 +29,7 @@ from hidet.runtime.specs import Scalar, TensorSpec
 
 
 def extract_plan(module: ModuleOp, *, target: str) -> Plan:
-    """Extract the plan of a lowered program.
-
-    Args:
-        module: compiled kernels, `@forward`, and possibly `@prepare`.
-        target: "cpu" or an architecture of GPUs.
+    """Extract the plan of a lowered program: compiled kernels, `@forward`, possibly `@prepare`.
 
     Raises:
         LegalityError: the host functions are not in the form that `plan-memory` produces, or a

@@ -145,11 +145,7 @@ class CompiledModule:
         return print_kernels(kernels_of(self._final))
 
     def ir(self, level: Level = "task") -> str:
-        """Return the kernels as MLIR.
-
-        Args:
-            level: "task" as traced, "cuda" per thread, "final" as printed.
-        """
+        """Return the kernels as MLIR: "task" as traced, "cuda" per thread, "final" as printed."""
         if level == "final":
             return module_text(self._final)
         module = self._ir.clone()
@@ -235,13 +231,9 @@ class CompiledFunction:
     def profile(
         self, *arguments: object, warmup: int = 1, number: int = 2, repeat: int = 10
     ) -> list[float]:
-        """Return the run time of a call in milliseconds, once per repetition.
+        """Return the run time of a call in milliseconds, `repeat` times.
 
-        Args:
-            arguments: the arguments of the function.
-            warmup: the number of runs before measuring.
-            number: the number of runs per measurement.
-            repeat: the number of measurements.
+        Each is the mean of `number` runs; `warmup` runs precede all of them.
         """
         run = partial(self, *arguments)
         return benchmark_func(run, warmup, number, repeat, median=False)

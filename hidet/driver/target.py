@@ -69,15 +69,7 @@ def find_toolchain(device: torch.device, options: CompileOptions) -> Toolchain:
 
 @dataclass(frozen=True)
 class Target:
-    """The target of a compilation.
-
-    Attributes:
-        toolchain: the compiler of kernels.
-        arch: the architecture that schedules are for.
-        options: the options.
-        store: the cache.
-        device: the device that candidates of the tuner are measured on.
-    """
+    """The target of a compilation; `device` is where the tuner measures candidates."""
 
     toolchain: Toolchain
     arch: Arch

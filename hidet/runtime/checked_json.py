@@ -130,6 +130,7 @@ def _field_types(record: Any) -> dict[str, Any]:
 
 
 def _decode_dataclass(expected: Any, value: dict[str, object], path: str) -> object:
+    """Return a dataclass, or a named tuple, of fields by name."""
     fields = _field_types(expected)
     if value.keys() != fields.keys():
         missing = sorted(fields.keys() - value.keys())
@@ -144,9 +145,4 @@ def _decode_named_tuple(expected: Any, value: list[object], path: str) -> object
     fields = _field_types(expected)
     if len(value) != len(fields):
         _refuse(path, f"a list of {len(fields)} entries ({', '.join(fields)})", value)
-    return expected(
-        *(
-            _decode(kind, entry, f"{path}.{name}")
-            for (name, kind), entry in zip(fields.items(), value, strict=True)
-        )
-    )
+    return _decode_dataclass(expected, dict(zip(fields, value, strict=True)), path)

@@ -26,10 +26,8 @@ class CompiledGraph:
     all GPUs that can run the plan's architecture.
 
     Args:
-        plan: the plan.
         artifacts: for each artifact key of the plan its binary, a shared library or a cubin.
         device: the device of a graph without tensors.
-        report: the compile times.
         text: the program before all passes, if known.
         use_cuda_graph: on a GPU, replay a CUDA Graph; otherwise launch kernel by kernel.
         native: the native code of `runtime.snapshots`, for GPUs.

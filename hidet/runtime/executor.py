@@ -29,21 +29,12 @@ class Executor(ABC):
     threads may replace the data of a tensor meanwhile (`weight.data = ...`): a call keeps the
     memory alive whose addresses it has read, and mixes old and new weights at worst.
 
-    Args:
-        plan: the plan.
-        device: the device, with an index unless it is the CPU.
-        encode: encodes tensor maps for it.
-        snapshots: compares the addresses and the version counters of the weights.
+    The device has an index unless it is the CPU; `encode` encodes tensor maps for it.
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        device: torch.device,
-        encode: Encode,
-        snapshots: Snapshots | None = None,
+        self, plan: Plan, device: torch.device, encode: Encode, snapshots: Snapshots | None
     ) -> None:
-        snapshots = snapshots or Snapshots()
         self.plan = plan
         self.device = device
         self._lock = FORK_HANDLERS.lock()
@@ -57,7 +48,7 @@ class Executor(ABC):
             WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
         )
         # The constants, and the addresses of inputs and outputs, of the last call.
-        self._snapshots = snapshots
+        self._snapshots = snapshots or Snapshots()
         self._matches: Matches = _no_match
         self._keepalive = no_keepalive
         self._inputs = Inputs()

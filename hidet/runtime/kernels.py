@@ -30,10 +30,8 @@ _accessible: ContextVar[ctypes.Array[_Memory]] = ContextVar("hidet.accessible")
 def accessible(memory: Iterable[tuple[object, int]]) -> Generator[None]:
     """Declare the memory behind the pointer arguments of strict kernels in a `with` block.
 
+    `memory` has the address and the size in bytes of each argument, and may have other values.
     Accesses through other pointers are not checked.
-
-    Args:
-        memory: the address and the size in bytes of each argument; others are ignored.
     """
     known = [_Memory(start, size) for start, size in memory if size and isinstance(start, int)]
     token = _accessible.set((_Memory * len(known))(*known))

@@ -69,7 +69,6 @@ class Launch:
 
     Attributes:
         kernel: position in `Plan.kernels`.
-        arguments: the arguments, in order.
         writes: the positions of the arguments that the kernel writes.
         dependencies: earlier launches of the same list that this one depends on, transitively
             reduced.
@@ -92,12 +91,9 @@ class Launch:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of a tensor into another one of equal type.
+    """A copy of a tensor into another one of equal type, ahead of the launches or after them.
 
-    Attributes:
-        source: the source.
-        target: an output that no kernel writes, or an input that the program updates.
-        when: whether the copy is done before or after the launches.
+    The target is an output that no kernel writes, or an input that the program updates.
     """
 
     source: Argument
@@ -111,10 +107,7 @@ class Plan:
 
     Attributes:
         target: "cpu", or the architecture of the GPU such as "sm_90a".
-        inputs: the specs of the inputs.
-        outputs: the specs of the outputs.
         constants: the specs of the weights, by name, in the order in which callers pass them.
-        kernels: the distinct kernels.
         prepare: the launches that run once per weight set: they read constants and fill the
             prepared memory.
         forward: the launches of every call.

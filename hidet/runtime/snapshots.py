@@ -60,10 +60,7 @@ class Snapshots:
     ) -> Matches:
         """Return a function that compares tensors with known addresses and version counters.
 
-        Args:
-            tensors: a `LookUp` that the function takes, besides lists; or a list.
-            addresses: the address of each tensor.
-            versions: the version counter of each, or `NO_VERSION`.
+        It takes lists, and `tensors` if that is a `LookUp`. A version may be `NO_VERSION`.
         """
         counted = [version != NO_VERSION for version in versions]
         known = list(addresses), list(compress(versions, counted))

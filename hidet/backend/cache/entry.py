@@ -23,13 +23,7 @@ MAX_DESCRIPTION_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """An intact entry.
-
-    Attributes:
-        path: its folder.
-        files: the content of each of its files, by name.
-        meta: its metadata.
-    """
+    """An intact entry: its folder, the content of its files by name, and its metadata."""
 
     path: Path
     files: dict[str, bytes]
@@ -45,11 +39,8 @@ def write_entry(
 ) -> None:
     """Write an entry to an empty private folder, and sync it to disk.
 
-    Args:
-        folder: the folder.
-        key: the key of the entry.
-        files: the content of each file, or the path to copy it from, by name without folders.
-        meta: metadata, as JSON can represent it.
+    A file is its content, or the path to copy it from, by name without folders; the metadata is
+    what JSON can represent.
 
     Raises:
         OSError: the disk is full, or another failure of the file system.

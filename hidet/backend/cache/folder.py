@@ -146,9 +146,7 @@ class CacheFolder:
     def take_away(self, place: Path, *, unless_used_since: float | None = None) -> bool:
         """Remove an entry, and return whether it existed. The caller holds the exclusive lock.
 
-        Args:
-            place: its folder.
-            unless_used_since: keep it if it was used since then (seconds since the epoch).
+        It is kept if it was used since a time, in seconds since the epoch.
         """
         if unless_used_since is not None and last_use(place) > unless_used_since:
             return False

@@ -70,11 +70,8 @@ def passed(text: Text, target: str) -> Text:
 def modular(lhs: Text, rhs: Text, *, additive: bool = False, wrap: bool = False) -> list[Text]:
     """Return the operands of arithmetic that does not depend on their sign.
 
-    Args:
-        lhs: the left operand.
-        rhs: the right operand.
-        additive: whether a small negative literal may keep its sign.
-        wrap: whether one of them has to be unsigned, so that C++ wraps around.
+    In `additive` arithmetic, a small negative literal keeps its sign. To `wrap` around in C++, one
+    of them has to be unsigned.
     """
     operands = [bits_of(lhs), bits_of(rhs)]
     if not any(operand.type in WORDS for operand in operands):

@@ -27,13 +27,8 @@ StatementPrinter: TypeAlias = "Callable[[Any, Writer], None]"
 class Writer:
     """Writes the statements of one kernel. The IR determines what is declared and what is folded.
 
-    Args:
-        expressions: the printers of operations with a result, by name.
-        statements: the printers of operations without a result, and of allocations.
-
-    Attributes:
-        lines: the text.
-        origins: the statement of each line.
+    It takes the printers of operations with a result, and of those without one and of allocations,
+    by name. `origins` has the statement of each of the `lines`.
     """
 
     def __init__(

@@ -42,12 +42,9 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class CompileReport:
-    """The report of a successful compilation.
+    """The output and the run time of a successful compiler.
 
-    Attributes:
-        log: the output of the compiler.
-        seconds: its run time.
-        resources: by the name of the kernel; empty if the compiler does not report them.
+    The resources are by the name of the kernel; empty if the compiler does not report them.
     """
 
     log: str

@@ -83,8 +83,7 @@ def hint_of(name: str) -> str | None:
 
 def identifier_from(hint: str) -> str | None:
     """Return the closest identifier to a name hint, None if nothing is left of it."""
-    name = _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", spelled(hint)))
-    name = re.sub(r"_\d+$", "", name).lstrip("_0123456789")
+    name = re.sub(r"_\d+$", "", hint_of(hint) or "")
     if not name:
         return None
     nearest = (name, f"{name}_", f"v_{name}")

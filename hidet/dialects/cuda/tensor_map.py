@@ -61,12 +61,9 @@ def corner_bits(dims: int) -> int:
 
 
 class Pixels(NamedTuple):
-    """The base pixels of im2col copies, by spatial dimension.
+    """The base pixels of im2col copies, by spatial dimension: the first and last one, the stride.
 
-    Attributes:
-        first: the first pixel, which may be outside of the image.
-        last: the last pixel.
-        step: the stride of pixels.
+    They may be outside of the image.
     """
 
     first: tuple[int, ...]

@@ -20,16 +20,14 @@ class LaunchTimes:
 
     Attributes:
         number: its position in the plan.
-        name: the name of its kernel.
         start: its start, from the start of the graph's first launch.
         end: its end, likewise.
         time: from its start, or the end of all dependencies if later, to its end.
         wait: from the end of all dependencies to its start, negative if it begins earlier; None
             without dependencies.
-        work: its work, if known.
         floor: the time of its roofline, if known.
         after: its dependencies.
-        edges: the kind of these dependencies; see `Launch`.
+        edges: see `Launch`.
     """
 
     number: int
@@ -54,7 +52,6 @@ class Profile:
     """The launches of a compiled graph with their times; `str()` of it is a table.
 
     Attributes:
-        device: the name of the device.
         arch: the architecture of the rooflines.
         runs: the number of runs over which the times are medians.
         span: the microseconds from the start of the first launch to the end of the last.
