@@ -82,10 +82,6 @@ class AccessingOp(FieldsOp):
         value = getattr(self, name)
         return read(value) in self.effects, write(value) in self.effects
 
-    def verify_(self) -> None:
-        """Check the number of indices."""
-        self.verify_ranks()
-
 
 class FieldAccessOp(AccessingOp):
     """An op that always reads and writes the same fields."""

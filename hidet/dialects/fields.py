@@ -166,7 +166,7 @@ class FieldsOp(IRDLOperation):
         if _SEGMENTS in self.properties:
             self.properties[_SEGMENTS] = _sizes(*map(len, segments))
 
-    def verify_ranks(self) -> None:
+    def verify_(self) -> None:
         """Check that every indexed memref or tensor has one index per dimension."""
         for array, indices in map(self.element, self.element_fields()):
             kind = shaped_type(array)

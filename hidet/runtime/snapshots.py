@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import torch
 
 from hidet.runtime.cuda_services import CudaServices
-from hidet.runtime.libraries import load_library
+from hidet.runtime.kernels import load_library
 
 SOURCE = Path(__file__).with_name("snapshots.cpp")
 """The native code, for g++."""

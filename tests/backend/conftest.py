@@ -14,7 +14,7 @@ import torch
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import ArtifactCache
 from hidet.backend.toolchains import Gxx, Nvcc
-from hidet.runtime.libraries import load_library
+from hidet.runtime.kernels import load_library
 
 KERNELS = Path(__file__).parent / "kernels"
 SOURCES = {path.stem: path.read_text() for path in sorted(KERNELS.glob("*.cu"))}

@@ -36,12 +36,12 @@ def test_order_of_declaration():
     memory, registers, i = values(
         array(Space.SHARED, f16, 8, 8), array(Space.LOCAL, f16, 8), IndexType()
     )
-    op = LdmatrixOp(4, Element(memory, [i, i]), Element(registers, [i]), trans=True)
+    op = LdmatrixOp(Element(memory, [i, i]), Element(registers, [i]), 4, trans=True)
     op.verify()
     assert op.count.value.data == 4
     assert op.trans == UnitAttr()
     assert list(op.operands) == [memory, i, i, registers, i]
-    assert LdmatrixOp(1, *map(op.element, ("source", "target"))).trans is None
+    assert LdmatrixOp(*map(op.element, ("source", "target")), 1).trans is None
 
 
 def test_optional_fields_and_keywords():
@@ -49,7 +49,7 @@ def test_optional_fields_and_keywords():
         MemRefType(f32, [64]), array(Space.SHARED, f32, 64), IndexType(), IndexType()
     )
     there, here = Element(source, (i,)), Element(target, (i,))
-    op = CpAsyncOp(4, there, here, CopyCache.CG)
+    op = CpAsyncOp(there, here, 4, CopyCache.CG)
     assert op.valid is None
     assert op.scalars == []
     named = CpAsyncOp(valid=n, width=4, cache=CopyCache.CG, target=here, source=there)
@@ -85,7 +85,7 @@ def test_move():
         IndexType(),
         IndexType(),
     )
-    op = CopyVectorOp(4, Element(source, [i, j]), Element(target, [i]))
+    op = CopyVectorOp(Element(source, [i, j]), Element(target, [i]), 4)
     op.move("source", Element(flat, [j]))
     op.verify()
     assert op.element("source") == Element(flat, (j,))

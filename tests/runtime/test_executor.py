@@ -17,7 +17,7 @@ from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 from hidet.runtime import keepalive
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.cuda_graph import CudaGraphExecutor
-from hidet.runtime.libraries import load_library
+from hidet.runtime.kernels import load_library
 
 
 def _gpu(name):

@@ -134,16 +134,11 @@ class FunctionOp(ScalarOp):
 
     assembly_format = "$callee `(` $values `)` attr-dict `:` functional-type(operands, results)"
 
-    @property
-    def instruction(self) -> ScalarFunction:
-        """The table entry, with its signatures."""
-        entry = super().instruction
-        assert isinstance(entry, ScalarFunction)
-        return entry
-
     def verify_(self) -> None:
         """Check the types."""
-        signatures = [self.instruction.signature(wide) for wide in (False, True)]
+        entry = self.instruction
+        assert isinstance(entry, ScalarFunction)
+        signatures = [entry.signature(wide) for wide in (False, True)]
         found = tuple(str(value.type) for value in self.values), str(self.result.type)
         if found not in signatures:
             texts = (f"({', '.join(takes)}) -> {gives}" for takes, gives in signatures)

@@ -123,8 +123,8 @@ class CheckAccessOp(FieldsOp):
 
     def verify_(self) -> None:
         """Check the memory space and the rank."""
+        super().verify_()
         _verify_own(self.array)
-        self.verify_ranks()
 
 
 @irdl_op_definition

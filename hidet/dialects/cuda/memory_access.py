@@ -94,10 +94,9 @@ CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
 CacheHintAttr = enum_attribute("cuda.cache_hint", CacheHint)
 
 
-class _CopyOp(FieldsOp):
+class MemoryCopyOp(FieldsOp):
     """A copy of contiguous elements between memrefs."""
 
-    width = prop_def(IntegerAttr[I64])
     source = operand_def(MemRefType)
     source_indices = var_operand_def(IndexType)
     target = operand_def(MemRefType)
@@ -105,19 +104,21 @@ class _CopyOp(FieldsOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def verify_copy(self) -> None:
+    def verify_(self) -> None:
         """Check the ranks and the element types."""
-        self.verify_ranks()
+        super().verify_()
         source, target = memref_type(self.source), memref_type(self.target)
         if source.element_type != target.element_type:
             raise VerifyException(f"cannot copy elements of {source} to {target}")
 
 
-class VectorCopyOp(InstructionOp, _CopyOp):
+class VectorCopyOp(InstructionOp, MemoryCopyOp):
     """A vector access that copies contiguous elements between memrefs."""
 
     TEMPLATE: ClassVar = ("width",)
     ADDRESSES: ClassVar = ("target", "source")
+
+    width = prop_def(IntegerAttr[I64])
 
     @property
     def size(self) -> int:
@@ -127,11 +128,6 @@ class VectorCopyOp(InstructionOp, _CopyOp):
     def bytes_of(self, operand: Operand) -> int:
         """Return the bytes of the access."""
         return self.size
-
-    def verify_(self) -> None:
-        """Check the operands and the element types."""
-        self.verify_copy()
-        super().verify_()
 
 
 @irdl_op_definition
@@ -238,7 +234,7 @@ class OrderedStoreOp(_OrderedOp):
 
 
 @irdl_op_definition
-class CopyVectorOp(FieldAccessOp, _CopyOp):
+class CopyVectorOp(FieldAccessOp, MemoryCopyOp):
     """`cuda.copy_vector %x[%i] to %v[%j] width 4`: a vector access of `width` contiguous elements.
 
     Both addresses are aligned to the vector, of 2, 4, 8 or 16 bytes; elements are contiguous along
@@ -249,6 +245,8 @@ class CopyVectorOp(FieldAccessOp, _CopyOp):
     READS: ClassVar = ("source",)
     WRITES: ClassVar = ("target",)
 
+    width = prop_def(IntegerAttr[I64])
+
     assembly_format = (
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
         "attr-dict `:` type($source) `to` type($target)"
@@ -257,7 +255,7 @@ class CopyVectorOp(FieldAccessOp, _CopyOp):
 
     def verify_(self) -> None:
         """Check the ranks, the element types and the size of the access."""
-        self.verify_copy()
+        super().verify_()
         element = element_of(self.source)
         element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
         bits = element_bits * self.width.value.data
@@ -320,7 +318,7 @@ class AtomicOp(AccessingOp):
 
     def verify_(self) -> None:
         """Check the rank, and that only `cas` compares."""
-        self.verify_ranks()
+        super().verify_()
         if (self.kind.data is AtomicKind.CAS) != (self.expected is not None):
             raise VerifyException("'cas' has a value to compare with, after 'if', and no other has")
 

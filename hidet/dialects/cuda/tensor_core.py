@@ -28,10 +28,11 @@ from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Operand
 from hidet.dialects.cuda.barriers import GroupWaitOp
 from hidet.dialects.cuda.instructions import WarpCollective
+from hidet.dialects.cuda.memory_access import MemoryCopyOp
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
 from hidet.dialects.fields import one_of
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.shaped import element_of
 
 
 class _MmaOp(InstructionOp):
@@ -79,7 +80,7 @@ class MmaSyncOp(_MmaOp):
 
 
 @irdl_op_definition
-class LdmatrixOp(InstructionOp):
+class LdmatrixOp(InstructionOp, MemoryCopyOp):
     """`cuda.ldmatrix %s[%i, %j] to %r[%k] count 4 trans`: loads 8x8 matrices into fragments.
 
     Lane i provides the address of a 16-byte row: row i % 8 of matrix i / 8 (with fewer than four
@@ -92,13 +93,8 @@ class LdmatrixOp(InstructionOp):
     ADDRESSES: ClassVar = ("target", "source")
 
     count = prop_def(IntegerAttr[I64])
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
     trans = opt_prop_def(UnitAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = (
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `count` $count "
         "(`trans` $trans^)? attr-dict `:` type($source) `to` type($target)"
@@ -115,15 +111,11 @@ class LdmatrixOp(InstructionOp):
         return found
 
     def verify_(self) -> None:
-        """Check the operands, and that element types agree."""
+        """Check the operands, and that elements can be transposed."""
         super().verify_()
-        source, target = memref_type(self.source), memref_type(self.target)
-        if source.element_type != target.element_type:
-            raise VerifyException(f"cannot load elements of {source} into {target}")
-        if self.trans is not None and str(source.element_type) not in ("f16", "bf16", "i16"):
-            raise VerifyException(
-                f"ldmatrix transposes elements of 16 bits, not {source.element_type}"
-            )
+        element = element_of(self.source)
+        if self.trans is not None and str(element) not in ("f16", "bf16", "i16"):
+            raise VerifyException(f"ldmatrix transposes elements of 16 bits, not {element}")
 
 
 SWIZZLES = (0, 32, 64, 128)

@@ -45,7 +45,7 @@ class _AddressOp(FieldsOp):
 
     def verify_(self) -> None:
         """Check the ranks, and that the source has addresses."""
-        self.verify_ranks()
+        super().verify_()
         if space_of(self.source.type) is Space.REGISTER:
             raise VerifyException(f"register tiles have no addresses: {self.source.type}")
 

@@ -10,6 +10,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.cuda.tensor_core import SWIZZLES
 from hidet.dialects.shaped import bytes_of, memref_type
 from hidet.mapping import MappingError, TaskMap
 
@@ -102,10 +103,6 @@ class SharedLayout:
             raise VerifyException(
                 f"rows of {run} elements of {tile} are not divisible into {self.swizzle} bytes"
             )
-
-
-SWIZZLES = (0, 32, 64, 128)
-"""The bytes of `SharedLayout.swizzle`."""
 
 
 @irdl_attr_definition

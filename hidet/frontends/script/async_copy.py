@@ -79,7 +79,7 @@ def cp_async(
         if isinstance(count, Scalar):
             count = convert(count, INDEX)
         valid = index_of(count // size)
-    insert(cuda.CpAsyncOp(cp_size // size, source, target, cache, valid))
+    insert(cuda.CpAsyncOp(source, target, cp_size // size, cache, valid))
 
 
 cp_async_commit_group = instruction("cp_async_commit_group", cuda.CpAsyncCommitOp)

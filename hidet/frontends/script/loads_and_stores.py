@@ -138,7 +138,7 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
                 f"{name} of {size} bytes from {describe(source)} to {describe(target)}",
                 hint="2, 4, 8 or 16 bytes, of tensors that are not distributed over threads",
             )
-        insert(cuda.CopyVectorOp(count, start, to))
+        insert(cuda.CopyVectorOp(start, to, count))
         return
     table = cuda.LOADS if _is_global(source) else cuda.STORES
     if cache not in table or {_space(source), _space(target)} != {"local", "global"}:
@@ -146,7 +146,7 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
             f"{name} from {describe(source)} to {describe(target)} has no hint {cache!r}",
             hint=f"between global memory and registers there are {', '.join(table)}",
         )
-    insert(cuda.HintedCopyOp(count, start, to, cuda.CacheHint(cache)))
+    insert(cuda.HintedCopyOp(start, to, count, cuda.CacheHint(cache)))
 
 
 def _address(name: str, value: object) -> Pointer:

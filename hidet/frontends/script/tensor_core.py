@@ -162,7 +162,7 @@ def ldmatrix(
             f"ldmatrix loads {describe(smem_addr)} into {describe(regs)}",
             hint="both have elements of the same type",
         )
-    insert(cuda.LdmatrixOp(bits // 32, row, target, trans=trans))
+    insert(cuda.LdmatrixOp(row, target, bits // 32, trans=trans))
 
 
 def _count_from(regs: object) -> int:

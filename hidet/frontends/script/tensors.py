@@ -310,4 +310,4 @@ def _copy_lanes(target: Pointer, source: Pointer, count: int) -> None:
     """Insert one access to adjacent elements."""
     for each in (target, source):
         align(each.memory, count * each.element.nbytes)
-    insert(CopyVectorOp(count, element_at(source), element_at(target)))
+    insert(CopyVectorOp(element_at(source), element_at(target), count))

@@ -174,8 +174,8 @@ class _Rewrite:
             for cache in (CopyCache.CG, CopyCache.CA):  # prefer to bypass L1: there is no reuse
                 if size in CP_ASYNC[str(cache.value)].sizes:
                     valid = self._valid and valid_elements(self._before, self._valid, width)
-                    return CpAsyncOp(width, *sides, cache, valid)
-        return CopyVectorOp(width, *sides)
+                    return CpAsyncOp(*sides, width, cache, valid)
+        return CopyVectorOp(*sides, width)
 
     def _values(self, place: Address) -> list[SSAValue]:
         algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert
@@ -250,7 +250,7 @@ def copy_elements(vectors: VectorLoop) -> bool:
     builder = KernelBuilder.like(store)
     valid = valid_elements(builder, builder.all_of(conditions), 1) if conditions else None
     source, target = (Element(op.memref, op.indices) for op in (load, store))
-    builder.insert(CpAsyncOp(1, source, target, CopyCache.CA, valid))
+    builder.insert(CpAsyncOp(source, target, 1, CopyCache.CA, valid))
     for op in (store, load):
         Rewriter.erase_op(op)
     return True

@@ -153,7 +153,7 @@ class _Fragments:
         place = (at_side, at_k) if is_left else (at_k, at_side)
         source = Element(self.tile, [*self.stage, *map(b.index, place)])
         first = b.index(b.mul(number, fragments * self.elements))
-        b.insert(LdmatrixOp(count, source, Element(regs, [first]), trans=not contiguous_k))
+        b.insert(LdmatrixOp(source, Element(regs, [first]), count, trans=not contiguous_k))
         if element_of(self.tile) == f32:
             with b.loop(fragments * self.elements, unroll=True) as each:
                 at = [b.index(b.add(first, each))]

@@ -83,7 +83,7 @@ cuda.kernel @f(%i : index) grid(1) block(32) {
 cuda.kernel @f(%i : index) grid(1) block(32) {
   %s = memref.alloca() : memref<8x8xf16, #cuda.space<shared>>
   %a = memref.alloca() : memref<8xbf16, #cuda.space<local>>
-  // CHECK: cannot load elements of memref<8x8xf16, #cuda.space<shared>> into memref<8xbf16
+  // CHECK: cannot copy elements of memref<8x8xf16, #cuda.space<shared>> to memref<8xbf16
   cuda.ldmatrix %s[%i, %i] to %a[%i] count 4 : memref<8x8xf16, #cuda.space<shared>> to memref<8xbf16, #cuda.space<local>>
 }
 
