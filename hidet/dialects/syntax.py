@@ -1,10 +1,10 @@
 """Assembly directives shared by several dialects."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
-from xdsl.ir import Block, Region
+from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -49,8 +49,12 @@ def parse_body(parser: Parser, arguments: Sequence[Parser.Argument]) -> Region:
     return region
 
 
-def print_body(printer: Printer, region: Region) -> None:
-    """Print `{ ... }`: a single-block region whose arguments are already printed."""
+def print_body(
+    printer: Printer, region: Region, attributes: Mapping[str, Attribute] | None = None
+) -> None:
+    """Print ` attributes {..} { ... }`: a single-block region whose arguments are printed."""
+    printer.print_op_attributes(attributes or {}, print_keyword=True)
+    printer.print_string(" ")
     printer.print_region(region, print_entry_block_args=False, print_empty_block=False)
 
 
@@ -77,7 +81,6 @@ class IndexedRegion(CustomDirective):
                 if not isinstance(argument.type, IndexType):
                     printer.print_string(" : ")
                     printer.print_attribute(argument.type)
-        printer.print_string(" ")
         print_body(printer, region)
         state.last_was_punctuation = False
         state.should_emit_space = True

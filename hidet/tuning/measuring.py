@@ -93,8 +93,9 @@ class Data:
 class Bench:
     """Measures candidates; caches the data of the last problem."""
 
+    _data: Data
+
     def __init__(self) -> None:
-        self._data: Data | None = None
         self._problem: object = None
         self._results: dict[str, list[torch.Tensor]] = {}
 
@@ -119,7 +120,7 @@ class Bench:
         plan = candidates[0].plan
         specs = (plan.inputs, plan.outputs, plan.constants)
         problem = (*specs, request["seed"], request["l2_bytes"], device)
-        if self._data is None or self._problem != problem:
+        if self._problem != problem:
             self._results.clear()
             self._data, self._problem = Data(plan, request, device), problem
         reply: dict[str, Any] = {}
@@ -140,7 +141,7 @@ class Bench:
 
     def _run(self, candidate: Candidate) -> list[torch.Tensor]:
         """Run a candidate once, on poisoned outputs."""
-        data = self._known()
+        data = self._data
         results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
         executor = candidate.executor(data.device, 1, 1)
         executor.run([*data.inputs, *results], data.weights[: len(candidate.plan.constants)])
@@ -156,7 +157,7 @@ class Bench:
 
     def _sampler(self, candidate: Candidate) -> Callable[[], float]:
         """Return a function that measures the seconds of a launch."""
-        data = self._known()
+        data = self._data
         results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
         arguments = [*data.inputs, *results]
         once = candidate.executor(data.device, 1, 1)
@@ -171,10 +172,6 @@ class Bench:
         many = candidate.executor(data.device, launches, copies)
         many.run(arguments, weights)
         return lambda: _seconds(lambda: many.run(arguments, weights), data.device) / launches
-
-    def _known(self) -> Data:
-        assert self._data is not None
-        return self._data
 
 
 def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:

@@ -6,7 +6,7 @@ import logging
 import random
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
@@ -108,22 +108,17 @@ class Tuner:
                 problem = Problem(fusion, template, setting)
                 problems.setdefault(problem.key, problem)
                 fusions.append((fusion, problem.key))
-        if not conditions.again:
-            self._look_up(problems)
+        for key in () if conditions.again else problems.keys() - self._found.keys():
+            if (winner := self._winners.find(key, conditions.space)) is not None:
+                self._found[key] = winner.config
         missing = [problem for key, problem in problems.items() if key not in self._found]
         if missing and conditions.space > 0:
             self.search([Search.of(problem, conditions.space) for problem in missing])
         for fusion, key in fusions:
             if (config := self._found.get(key)) is not None:
-                fusion.config = _attribute(config)
-
-    def _look_up(self, problems: Mapping[str, Problem]) -> None:
-        """Look up known winners."""
-        for key in problems:
-            if key not in self._found:
-                winner = self._winners.find(key, self._conditions.space)
-                if winner is not None:
-                    self._found[key] = winner.config
+                attribute = Parser(make_context(), config).parse_attribute()
+                assert isinstance(attribute, DictionaryAttr)
+                fusion.config = attribute
 
     def search(self, searches: Sequence[Search]) -> None:
         """Run searches concurrently, and store each winner when its search ends.
@@ -247,12 +242,6 @@ class _Bench:
             "length": problem.length,
             "candidates": list(candidates),
         }
-
-
-def _attribute(text: str) -> DictionaryAttr:
-    attribute = Parser(make_context(), text).parse_attribute()
-    assert isinstance(attribute, DictionaryAttr)
-    return attribute
 
 
 class Progress(ExitStack):

@@ -356,6 +356,4 @@ class FusionOp(FieldsOp):
         if self.config is not None:
             printer.print_string(" config ")
             printer.print_attribute(self.config)
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        print_body(printer, self.body)
+        print_body(printer, self.body, self.attributes)

@@ -324,9 +324,7 @@ class KernelOp(FieldsOp):
             printer.print_string(f" {what}({dims})")
         if self.limits is not None:
             printer.print_string(f" limits({', '.join(str(e.data) for e in self.limits)})")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        print_body(printer, self.body)
+        print_body(printer, self.body, self.attributes)
 
 
 def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:

@@ -184,9 +184,7 @@ class ForeachOp(FieldsOp):
             if numbers is not None:
                 text = ", ".join(str(number.data) for number in numbers)
                 printer.print_string(f" {name} [{text}]")
-        printer.print_op_attributes(self.attributes, print_keyword=True)
-        printer.print_string(" ")
-        print_body(printer, self.body)
+        print_body(printer, self.body, self.attributes)
 
 
 @irdl_op_definition
