@@ -31,16 +31,11 @@ class Arch:
         name: `cpu`, or the compute capability as nvcc names it; with an `a` at the end, kernels may
             use architecture-specific features.
         processors: the number of multiprocessors (an equivalent on a CPU).
-        shared_bytes_per_block: the maximal shared memory of a block.
-        shared_bytes_per_processor: the shared memory of a multiprocessor.
-        threads_per_processor: the maximal resident threads of a multiprocessor.
-        blocks_per_processor: its maximal resident blocks.
-        l2_bytes: the size of the L2 cache.
+        threads_per_processor, blocks_per_processor: the maxima that are resident.
         bandwidth: memory bandwidth in bytes per second.
         rates: operations per second, two per multiply-add, by the element type of the operands;
             `tf32`, `f16` and narrower on tensor cores, others not.
-        registers_per_processor: the 32-bit registers of a multiprocessor.
-        threads_per_block: the maximal threads of a block.
+        registers_per_processor: those of 32 bits.
     """
 
     name: str

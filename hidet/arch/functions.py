@@ -34,7 +34,6 @@ class ScalarFunction(Instruction):
         takes: the kinds of the parameters; all floats and words of a call have one width.
         gives: the kind of the result, of that width too.
         meaning: the function on Python numbers; words have 32 bits.
-        summary: a description of its result.
     """
 
     takes: tuple[Operand, ...] = ()

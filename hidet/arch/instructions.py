@@ -40,7 +40,6 @@ class Operand:
     Attributes:
         name: the name in the manual.
         space: `local` (registers), `shared` or `global`.
-        access: whether the elements are read, written, or both.
         element: the element type, such as `f16`; None for any of the right size. tf32 is `f32`,
             whose lower 13 bits are ignored.
         fragment: the map of the elements of the matrix to threads; None if it is not a fragment.
@@ -65,7 +64,6 @@ class Instruction:
     Attributes:
         function: its name in the device header, after `hidet::`.
         operands: its operands in memory, in the order of the function's arguments.
-        ptx: the instruction in PTX.
         arch: the first compute capability that has it, `80` for sm_80.
         only: whether it is architecture-specific (sm_90a).
         orders: whether accesses to shared and global memory may not be moved across it, as with a

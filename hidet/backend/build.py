@@ -69,8 +69,7 @@ class KernelBuilds:
         progress: whether to show a progress bar; None: on a terminal.
         time_limit: the time limit of each compiler in seconds.
 
-    Attributes:
-        keys: the key of each file in the cache, by name.
+    `keys` has the key of each file in the cache, by name.
 
     Raises:
         CompilerNotFoundError: there is no compiler, whose version is part of all keys.

@@ -93,7 +93,6 @@ class Arguments:
 
     Attributes:
         name: the name in messages: "kernel 'f'".
-        parameters: its parameters.
         written: for each whether the function may write its memory.
         optional: for each whether it may be None.
         may_alias: whether written tensors may overlap others.

@@ -17,11 +17,7 @@ CUDA_VERSION = 12000
 
 
 class CudaServices:
-    """The CUDA driver and torch's streams and memory, for one GPU; tests use a fake one.
-
-    Attributes:
-        current_stream: returns the handle of the caller's current stream on the GPU.
-    """
+    """The CUDA driver and torch's streams and memory, for one GPU; tests use a fake one."""
 
     def __init__(self, device: torch.device) -> None:
         self.driver: Any = import_module("cuda.bindings.driver")
@@ -32,7 +28,8 @@ class CudaServices:
         with torch.cuda.device(device):
             torch.empty(1, device=device)  # creates the primary context, and makes it current
             self._context = self.call("cuCtxGetCurrent")
-        # inductor's generated code calls these; the public functions take 2 us longer per call.
+        # The handle of the caller's current stream, and the current GPU. inductor's generated code
+        # calls these; the public functions take 2 us longer per call.
         torch_bindings: Any = import_module("torch._C")
         self.current_stream: Callable[[], int] = partial(
             torch_bindings._cuda_getCurrentRawStream, device.index

@@ -71,8 +71,7 @@ def no_keepalive() -> KeepAlive | None:
 class Inputs:
     """The addresses of a call's inputs, and references to their memory.
 
-    Attributes:
-        known: the addresses in the arguments of the launches; None if they must all be written.
+    `known` are those in the arguments of the launches; None if they must all be written.
     """
 
     def __init__(self) -> None:

@@ -80,8 +80,7 @@ class Library:
     In a forked child process, the forking thread runs kernels on one core: its OpenMP workers do
     not exist there, and it would wait for them. New threads of the child get new workers.
 
-    Attributes:
-        native: the loaded library, which also resolves the functions of OpenMP.
+    `native` also resolves the functions of OpenMP.
 
     Raises:
         HidetError: it cannot be loaded.

@@ -33,9 +33,8 @@ _Tensor = torch.Tensor
 class WeightSet:
     """The weights of one module, and what was computed from them.
 
-    Attributes:
-        versions: the version counters of the constants at that time, `NO_VERSION` for those that
-            were not read; None if a weight has none.
+    `versions` are the version counters of the constants at that time, `NO_VERSION` for those that
+    were not read; None if a weight has none.
     """
 
     def __init__(

@@ -43,10 +43,8 @@ class Problem:
     Attributes:
         text: the fusion in a function `@forward`, with weights as constants; equal for fusions that
             differ only in names and locations.
-        template: the template that builds its kernel.
         configs: the candidates, the best estimate first.
         rejected: the configs that are invalid on the architecture.
-        work: its operations and bytes.
         length: the extent of the contracted dimension of its matmul, or 0.
     """
 

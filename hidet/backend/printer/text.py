@@ -29,9 +29,7 @@ class Text:
     """An expression of C++.
 
     Args:
-        text: the text.
         type: its C++ type, after promotions.
-        precedence: the precedence of the outermost operator.
         operator: the outermost operator if it is binary, else empty.
         wraps: whether an unsigned expression represents a signed number, and is unsigned only to
             wrap around.
