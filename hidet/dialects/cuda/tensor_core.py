@@ -233,7 +233,8 @@ class WgmmaRsOp(_MmaOp):
 class WgmmaWaitOp(GroupWaitOp):
     """`cuda.wgmma_wait 1`: waits until at most that many commit groups are in flight.
 
-    A `cuda.wgmma_fence_operand` must precede reads of the accumulators.
+    These are up to 7 (PTX ISA, wgmma.wait_group). A `cuda.wgmma_fence_operand` precedes reads of
+    the accumulators.
     """
 
     name = "cuda.wgmma_wait"
@@ -241,15 +242,9 @@ class WgmmaWaitOp(GroupWaitOp):
         "wgmma_wait", (), "wgmma.wait_group.sync.aligned", 90, only=True, orders=True
     )
 
-    traits = traits_def(WarpCollective())
+    pending = prop_def(one_of(range(8), "at most 7 groups may be in flight, not {}"))
 
-    def verify_(self) -> None:
-        """Check the number of groups (PTX ISA, wgmma.wait_group)."""
-        super().verify_()
-        if self.pending.value.data > 7:
-            raise VerifyException(
-                f"at most 7 groups may be in flight, not {self.pending.value.data}"
-            )
+    traits = traits_def(WarpCollective())
 
 
 @irdl_op_definition

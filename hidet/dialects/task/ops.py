@@ -36,7 +36,7 @@ from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import Field, FieldsOp
 from hidet.dialects.shaped import holds_sums, is_memref, memref_type, shape_of, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
@@ -327,20 +327,8 @@ class MatmulOp(FieldAccessOp):
     )
     traits = traits_def(OwnEffects())
 
-    def __init__(
-        self,
-        lhs: SSAValue,
-        rhs: SSAValue,
-        accumulator: SSAValue,
-        worker: SSAValue,
-        *,
-        lhs_offsets: Sequence[SSAValue] = (),
-        rhs_offsets: Sequence[SSAValue] = (),
-        via: str | None = None,
-        is_async: bool = False,
-        overwrites: bool = False,
-    ) -> None:
-        super().__init__(lhs, lhs_offsets, rhs, rhs_offsets, accumulator, worker, via)
+    def __init__(self, *fields: Field, is_async: bool = False, overwrites: bool = False) -> None:
+        super().__init__(*fields)
         self.is_async = UnitAttr() if is_async else None
         self.overwrites = UnitAttr() if overwrites else None
 

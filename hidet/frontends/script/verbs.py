@@ -152,7 +152,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
             hint="the operands have one type, and the accumulator that or a wider float",
         )
     _, worker = _workers("matmul", c, on)
-    insert(MatmulOp(a.memory, b.memory, c.memory, worker))
+    insert(MatmulOp(a.memory, (), b.memory, (), c.memory, worker))
 
 
 def combine(value: object, kind: str, on: object) -> Scalar | None:

@@ -115,12 +115,12 @@ class MatmulLoop:
         builder.insert(
             MatmulOp(
                 tiles.get(op.lhs, op.lhs),
+                [stage] if op.lhs in tiles else (),
                 tiles.get(op.rhs, op.rhs),
+                [stage] if op.rhs in tiles else (),
                 op.accumulator,
                 op.worker,
-                lhs_offsets=[stage] if op.lhs in tiles else (),
-                rhs_offsets=[stage] if op.rhs in tiles else (),
-                via=None if op.via is None else op.via.data,
+                op.via,
                 is_async=is_async,
                 overwrites=overwrites,
             )

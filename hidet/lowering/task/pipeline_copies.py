@@ -183,7 +183,7 @@ class _Pipeline:
     def _multiply_fragments(self, builder: KernelBuilder) -> None:
         for op in self.loop.matmuls:
             lhs, rhs = self.fragments[op.lhs], self.fragments[op.rhs]
-            builder.insert(MatmulOp(lhs, rhs, op.accumulator, op.worker))
+            builder.insert(MatmulOp(lhs, (), rhs, (), op.accumulator, op.worker))
 
     def _copy(
         self, builder: KernelBuilder, copies: Sequence[CopyOp], k: SSAValue, stage: Index
