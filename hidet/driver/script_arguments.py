@@ -12,8 +12,8 @@ from hidet.dialects.cuda.tensor_map import ALIGNMENT
 from hidet.driver.host_code import wrap
 from hidet.driver.plan_types import tensor_map_spec
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.frontends.script.async_copy import TensorMapType
 from hidet.frontends.script.launches import Parameter
-from hidet.frontends.script.tensor_maps import TensorMapType
 from hidet.frontends.script.types import TF32, PointerType, ScalarType, TensorType, plain_number
 from hidet.runtime.cuda_services import CudaServices
 from hidet.runtime.tensor_maps import encode_for_cpu, encode_for_gpu

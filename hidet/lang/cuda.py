@@ -9,22 +9,18 @@ from hidet.absent import explain_missing
 from hidet.arch.fragments import wgmma_accumulator
 from hidet.frontends.script import (
     async_copy,
-    atomics,
     barriers,
     cuda_arithmetic,
-    ids,
-    loads_and_stores,
+    memory_access,
     tensor_core,
-    warps,
+    threads,
 )
 from hidet.frontends.script.async_copy import *
-from hidet.frontends.script.atomics import *
+from hidet.frontends.script.async_copy import TensorMapType as tensor_map
 from hidet.frontends.script.barriers import *
 from hidet.frontends.script.cuda_arithmetic import *
 from hidet.frontends.script.formats import printf
 from hidet.frontends.script.functional import cvt
-from hidet.frontends.script.ids import *
-from hidet.frontends.script.loads_and_stores import *
 from hidet.frontends.script.mathematics import scalar_function
 from hidet.frontends.script.memory import (
     dynamic_shared_memory,
@@ -32,9 +28,9 @@ from hidet.frontends.script.memory import (
     register_tensor,
     shared_tensor,
 )
+from hidet.frontends.script.memory_access import *
 from hidet.frontends.script.tensor_core import *
-from hidet.frontends.script.tensor_maps import TensorMapType as tensor_map
-from hidet.frontends.script.warps import *
+from hidet.frontends.script.threads import *
 from hidet.original import show_elsewhere
 
 popc, clz, ffs, brev = map(scalar_function, ("popc", "clz", "ffs", "brev"))
@@ -60,10 +56,8 @@ __all__ += ["funnelshift_lc", "funnelshift_r", "funnelshift_rc", "printf", "regi
 __all__ += ["__umulhi", "map_shared_rank", "philox", "shared_tensor", "tensor_map", "umulhi"]
 __all__ += ["wgmma_accumulator"]
 __all__ += async_copy.__all__
-__all__ += atomics.__all__
 __all__ += barriers.__all__
 __all__ += cuda_arithmetic.__all__
-__all__ += ids.__all__
-__all__ += loads_and_stores.__all__
+__all__ += memory_access.__all__
 __all__ += tensor_core.__all__
-__all__ += warps.__all__
+__all__ += threads.__all__

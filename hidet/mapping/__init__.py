@@ -32,7 +32,7 @@ repeat(2) * spatial(8) * replicate(4)
 >>> spatial(2, 1) * spatial(8, 1) == spatial(16, 1)
 True
 
-Reading order: `factors`, `digits`, `task_map`, `canonical`, `constructors`, `drawing`, `swizzle`.
+Reading order: `factors`, `task_map`, `constructors`, `drawing`, `swizzle`.
 """
 
 from hidet.mapping.constructors import (
@@ -47,8 +47,7 @@ from hidet.mapping.constructors import (
     spatial,
     vector_map,
 )
-from hidet.mapping.digits import Digit
-from hidet.mapping.factors import Factor, Kind, MappingError
+from hidet.mapping.factors import Digit, Factor, Kind, MappingError
 from hidet.mapping.swizzle import SwizzledLayout
 from hidet.mapping.task_map import Task, TaskMap
 

@@ -1,8 +1,9 @@
-"""The factors of task mappings."""
+"""The factors of task mappings, their digits, and the canonical form of their products."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 from hidet.errors import HidetError
@@ -128,3 +129,154 @@ def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
 def _amount(hint: str) -> int:
     """Return the unroll factor of a hint: of `.` and `p` 0, of `u4` 4."""
     return 0 if hint[0] in ".p" else int(hint[1:]) if hint[1:].isdigit() else UNROLLED
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """A digit of the worker index (spatial, replicate) or of the register index (repeat).
+
+    The value of a digit, from 0 to `extent` - 1, is determined by its number or by a task, and both
+    are sums over digits:
+
+        value = number // weight % extent        number    = sum(value * weight)
+        value = task[dim] // stride % extent     task[dim] = sum(value * stride)
+
+    A `replicate` digit moves in no dimension: its `dim` is -1, its `stride` 0.
+
+    Attributes:
+        kind: the kind of its factor.
+        dim: the task dimension in which it moves.
+        extent: the number of values.
+        stride: its stride in the task dimension.
+        weight: its weight in the worker or register index.
+    """
+
+    kind: Kind
+    dim: int
+    extent: int
+    stride: int
+    weight: int
+
+    def of_number(self, number: int) -> int:
+        """Return the value of this digit in a worker or register index."""
+        return number // self.weight % self.extent
+
+    def of_task(self, task: Sequence[int]) -> int:
+        """Return the value of this digit for a task; undefined for a `replicate` digit."""
+        return task[self.dim] // self.stride % self.extent
+
+
+def expand(factors: Sequence[Factor]) -> tuple[Digit, ...]:
+    """Return the digits of a product of factors, outermost first, without those of extent 1."""
+    # From the innermost digit outwards: the products of extents so far, in each dimension and in
+    # each index, are the stride and the weight of the next digit.
+    strides = [1] * common_rank(factors)
+    worker_weight = register_weight = 1
+    digits: list[Digit] = []
+    for factor in reversed(factors):
+        for dim, extent in reversed(list(enumerate(factor.dims))):
+            if factor.kind == "repeat":
+                digit = Digit(factor.kind, dim, extent, strides[dim], register_weight)
+                register_weight *= extent
+                strides[dim] *= extent
+            elif factor.kind == "spatial":
+                digit = Digit(factor.kind, dim, extent, strides[dim], worker_weight)
+                worker_weight *= extent
+                strides[dim] *= extent
+            else:
+                digit = Digit(factor.kind, -1, extent, 0, worker_weight)
+                worker_weight *= extent
+            if extent > 1:
+                digits.append(digit)
+    return tuple(reversed(digits))
+
+
+def shape_of(digits: Iterable[Digit], rank: int) -> tuple[int, ...]:
+    """Return the shape of the tile in which the digits move."""
+    shape = [1] * rank
+    for digit in digits:
+        if digit.kind != "replicate":
+            shape[digit.dim] *= digit.extent
+    return tuple(shape)
+
+
+def canonical(factors: Sequence[Factor]) -> tuple[Factor, ...]:
+    """Return the canonical form of a product.
+
+    As a function, a map is determined by two lists of digits: those of the register and those of
+    the worker. In each list, adjacent digits are merged if they are contiguous in one dimension.
+    The result is unique: counting up from 0, the least significant digit ends where the task stops
+    moving by equal strides, and so on for the next ones.
+
+    The two lists are then written as the shortest product, registers first among equals, so that
+    equal functions have equal products. The only choice is how to interleave the lists, constrained
+    by the strides: in one dimension, digits of larger stride are further out.
+    """
+    rank = common_rank(factors)
+    digits = expand(factors)
+    registers = merge(digit for digit in digits if digit.kind == "repeat")
+    workers = merge(digit for digit in digits if digit.kind != "repeat")
+    product = shortest_product(registers, workers, rank)
+    # A map without dimensions of extent > 1 still has a rank.
+    if all(factor.kind == "replicate" for factor in product):
+        product = unit_factors(rank) + product
+    return product or (Factor("replicate", (1,)),)
+
+
+def merge(digits: Iterable[Digit]) -> list[Digit]:
+    """Merge adjacent digits of one number that are contiguous in one dimension."""
+    merged: list[Digit] = []
+    for inner in digits:
+        outer = merged[-1] if merged else None
+        if (
+            outer is not None
+            and (outer.kind, outer.dim) == (inner.kind, inner.dim)
+            and outer.stride == inner.stride * inner.extent
+        ):
+            extent = outer.extent * inner.extent
+            merged[-1] = Digit(inner.kind, inner.dim, extent, inner.stride, inner.weight)
+        else:
+            merged.append(inner)
+    return merged
+
+
+def shortest_product(
+    registers: Sequence[Digit], workers: Sequence[Digit], rank: int
+) -> tuple[Factor, ...]:
+    """Return the shortest product with these two lists of digits."""
+
+    # Factors are as long as possible, which only shortens the rest. The choice at each factor is
+    # whether it holds registers or workers.
+    @cache
+    def rest(register: int, worker: int) -> tuple[Factor, ...]:
+        left_registers, left_workers = registers[register:], workers[worker:]
+        products: list[tuple[Factor, ...]] = []
+        if length := leading_run(left_registers, left_workers):
+            factor = factor_of(left_registers[:length], rank)
+            products.append((factor, *rest(register + length, worker)))
+        if length := leading_run(left_workers, left_registers):
+            factor = factor_of(left_workers[:length], rank)
+            products.append((factor, *rest(register, worker + length)))
+        return min(products, key=len, default=())
+
+    return rest(0, 0)
+
+
+def leading_run(digits: Sequence[Digit], others: Sequence[Digit]) -> int:
+    """Return how many leading digits one factor can hold before the digits in `others`."""
+    for length, digit in enumerate(digits):
+        previous = digits[length - 1] if length > 0 else None
+        joins = previous is None or (previous.kind == digit.kind and previous.dim < digit.dim)
+        ready = all(other.dim != digit.dim or other.stride < digit.stride for other in others)
+        if not (joins and ready):
+            return length
+    return len(digits)
+
+
+def factor_of(digits: Sequence[Digit], rank: int) -> Factor:
+    """Return the factor of digits of one kind and of ascending dimensions."""
+    kind = digits[0].kind
+    if kind == "replicate":
+        return Factor(kind, (digits[0].extent,))
+    extents = {digit.dim: digit.extent for digit in digits}
+    return Factor(kind, tuple(extents.get(dim, 1) for dim in range(rank)))

@@ -8,16 +8,18 @@ from operator import add, index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hidet.absent import explains_members
-from hidet.mapping.canonical import canonical
-from hidet.mapping.digits import Digit, expand, shape_of
 from hidet.mapping.drawing import draw
 from hidet.mapping.factors import (
+    Digit,
     Factor,
     Kind,
     MappingError,
+    canonical,
     common_rank,
+    expand,
     ranked_factors,
     read_hints,
+    shape_of,
     single_factor,
     unit_factors,
 )

@@ -9,7 +9,7 @@ Reading order:
 - `tracing`: the emitter that receives all ops; `messages`, `source`: errors,
 - `types`, `scalars`, `variables`, `vectors`, `tensors`, `pointers`: script values and their types;
   `operators`: tables of operators,
-- `syntax_analysis`: queries on syntax trees; `scopes`: bindings; `signature`: argument binding,
+- `syntax_analysis`: queries on syntax trees; `scopes`: bindings; `calls`: Python functions,
 - `evaluation`, `assignments`, `loops`, `exits`, `statements`: the interpreter,
 - `kernels`: entries and inlining; `parameters`: arguments; `launches`: the host side;
   `kernel_checks`: checks after tracing; `module`: `script_module`,

@@ -7,11 +7,11 @@ from typing import TypeVar
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.attributes import Attributes, set_attribute
+from hidet.frontends.script.calls import unpack
 from hidet.frontends.script.evaluation import Expressions
 from hidet.frontends.script.memory import TensorPointer
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert
-from hidet.frontends.script.signature import unpack
 from hidet.frontends.script.syntax_analysis import are_assigned, are_changed
 from hidet.frontends.script.tensor_slices import lane_at
 from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, load_at, store_at

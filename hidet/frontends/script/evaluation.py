@@ -11,11 +11,18 @@ from typing import NoReturn, cast
 from xdsl.ir import Block
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.calls import (
+    bind,
+    call,
+    evaluated_defaults,
+    signature_of,
+    substitute_for,
+    unpack,
+)
 from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address
 from hidet.frontends.script.iterables import WORKER_METHODS, Range, tasks_of
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import is_cheap
-from hidet.frontends.script.python_calls import substitute_for
 from hidet.frontends.script.scalars import (
     Scalar,
     binary,
@@ -28,7 +35,6 @@ from hidet.frontends.script.scalars import (
     select,
 )
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import bind, call, evaluated_defaults, signature_of, unpack
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
 from hidet.frontends.script.tensor_slices import attribute_of, offset_by, part_of

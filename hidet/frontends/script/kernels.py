@@ -20,6 +20,7 @@ from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
+from hidet.frontends.script.calls import PYTHON_BUILTINS, bind, signature_of
 from hidet.frontends.script.kernel_checks import (
     OpError,
     check_cpu_kernel,
@@ -44,10 +45,8 @@ from hidet.frontends.script.parameters import (
     script_value,
 )
 from hidet.frontends.script.pointers import VoidPointer
-from hidet.frontends.script.python_calls import PYTHON_BUILTINS
 from hidet.frontends.script.scalars import Scalar, convert, is_number, scalar_of
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import bind, signature_of
 from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned

@@ -16,8 +16,8 @@ from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
+from hidet.frontends.script.async_copy import TensorMap, TensorMapType
 from hidet.frontends.script.scalars import Scalar, convert, index_of
-from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import PointerType, ScalarType, TensorType

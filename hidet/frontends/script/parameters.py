@@ -9,13 +9,13 @@ from xdsl.ir import BlockArgument
 
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
+from hidet.frontends.script.async_copy import TensorMap, TensorMapType
 from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.memory import part_of, tensor_of
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import NULL, NullPointer, VoidPointer, retyped
 from hidet.frontends.script.scalars import Scalar, convert, is_number
 from hidet.frontends.script.source import Source
-from hidet.frontends.script.tensor_maps import TensorMap, TensorMapType
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.types import (
     BOOL,

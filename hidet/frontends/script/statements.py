@@ -10,15 +10,16 @@ from xdsl.ir import Block, Region
 from hidet.dialects.cuda import AssertOp
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
+from hidet.frontends.script.calls import bind
 from hidet.frontends.script.exits import Ended, Exits
 from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.parameters import convert_number
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
 from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.signature import bind
 from hidet.frontends.script.syntax_analysis import always_exits, are_assigned, read_names
 from hidet.frontends.script.tensors import Pointer, Tensor
+from hidet.frontends.script.threads import WarpGroups
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import (
     PointerType,
@@ -28,7 +29,6 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.variables import Variable
-from hidet.frontends.script.warps import WarpGroups
 
 
 class Statements(Loops):

@@ -6,9 +6,9 @@ from functools import partial, reduce
 from typing import cast
 
 from hidet.errors import ScriptError
+from hidet.frontends.script.calls import python_attribute
 from hidet.frontends.script.functional import logical_and
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.python_calls import python_attribute
 from hidet.frontends.script.scalars import Index, Scalar, branch_of, constant, is_integer
 from hidet.frontends.script.tensors import (
     LANES,

@@ -8,9 +8,9 @@ from xdsl.ir import SSAValue
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.dialects.task import ForeachOp
-from hidet.frontends.script.ids import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.scalars import Index, Scalar, convert, index_of
 from hidet.frontends.script.tensors import Tensor
+from hidet.frontends.script.threads import blockDim, blockIdx, threadIdx
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import INDEX, ScalarType, scalar_type, type_of_ir
 from hidet.mapping import TaskMap

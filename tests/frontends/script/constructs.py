@@ -18,9 +18,9 @@ from hidet import lang
 from hidet.frontends.script import (
     assignments,
     attributes,
+    calls,
     evaluation,
     functional,
-    python_calls,
     statements,
 )
 from hidet.tools.script_file import PREFIXES, read_script_file
@@ -55,7 +55,7 @@ def names_of_lang():
             value = getattr(module, name)
             if not isinstance(value, ModuleType) and value not in AROUND:
                 found.setdefault(id(value), (f"{module.__name__}.{name}", value))
-    for value in python_calls.SUBSTITUTES:
+    for value in calls.SUBSTITUTES:
         found.setdefault(id(value), (f"Python's {value.__module__}.{value.__name__}", value))
     return dict(found.values())
 

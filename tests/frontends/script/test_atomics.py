@@ -10,7 +10,7 @@ import torch
 import hidet
 from hidet import option
 from hidet.backend.toolchains import Nvcc
-from hidet.frontends.script.atomics import TYPES
+from hidet.frontends.script.memory_access import TYPES
 from hidet.lang import attrs, bf16, bf16x2, f16, f16x2, f32, f64, i32, i64, shared_tensor, u32, u64
 from hidet.lang.cuda import (
     atomic_add,

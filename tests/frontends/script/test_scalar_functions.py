@@ -229,7 +229,7 @@ def test_nvcc_takes_the_source(tmp_path, arch):
 
 
 def test_replacements_of_functions_of_math():
-    """The replacements of `ulp`, `modf` and `frexp` in `python_calls` compute the same."""
+    """The replacements of `ulp`, `modf` and `frexp` in `calls` compute the same."""
     with hidet.script_module() as module:
 
         @hidet.script

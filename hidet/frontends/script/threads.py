@@ -1,22 +1,126 @@
-"""Warp-level primitives of scripts, and warp groups."""
+"""Threads of scripts: ids and extents, warp-level primitives, warp groups."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Literal, TypeVar
 
 from xdsl.ir import SSAValue
 
 from hidet.arch.limits import WARP
-from hidet.dialects.cuda import ShflOp, SyncWarpOp, VoteOp
-from hidet.dialects.cuda.attributes import ShuffleKind
+from hidet.dialects.cuda import (
+    BlockDimOp,
+    BlockIdOp,
+    GridDimOp,
+    ShflOp,
+    SyncWarpOp,
+    ThreadIdOp,
+    VoteOp,
+)
+from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
 from hidet.dialects.cuda.barriers import ActiveMaskOp, VoteKind
-from hidet.dialects.cuda.instructions import SEGMENTS
+from hidet.dialects.cuda.instructions import SEGMENTS, IdOp
 from hidet.errors import ScriptError
-from hidet.frontends.script.ids import threadIdx
 from hidet.frontends.script.instructions import known_number
-from hidet.frontends.script.messages import describe
-from hidet.frontends.script.scalars import Scalar, constant, convert, is_integer, scalar_of
+from hidet.frontends.script.messages import Value, describe
+from hidet.frontends.script.scalars import Index, Scalar, constant, convert, is_integer, scalar_of
 from hidet.frontends.script.tracing import current, insert
-from hidet.frontends.script.types import BOOL, I32, I64, U32, ScalarType
+from hidet.frontends.script.types import BOOL, I32, I64, INDEX, U32, ScalarType
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class AlongDimensions(Value, Generic[T]):
+    """A value along each dimension, such as `threadIdx`."""
+
+    name: str
+    _along: Callable[[Dimension], T]
+
+    @property
+    def x(self) -> T:
+        """The value along x."""
+        return self._along(Dimension.X)
+
+    @property
+    def y(self) -> T:
+        """The value along y."""
+        return self._along(Dimension.Y)
+
+    @property
+    def z(self) -> T:
+        """The value along z."""
+        return self._along(Dimension.Z)
+
+    def __repr__(self) -> str:
+        return f"the vector {self.name} (x, y, z)"
+
+
+def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
+    """Return an id along a dimension."""
+    return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
+
+
+def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
+    return AlongDimensions(name, partial(id_of, name, kind))
+
+
+def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
+    """Return the extents of a block or a grid: integers unless computed from arguments."""
+
+    def along(dimension: Dimension) -> Index:
+        is_block, shape = name == "blockDim", current(f"'{name}'").shape
+        extents = shape.block if is_block else shape.grid
+        if extents is None:
+            raise ScriptError(
+                f"{name} is not known yet",
+                hint="set attrs.cuda.grid_dim and attrs.cuda.block_dim first",
+            )
+        extent = (*extents, 1, 1)[list(Dimension).index(dimension)]
+        if isinstance(extent, int):
+            return extent
+        return id_of(name, BlockDimOp if is_block else GridDimOp, dimension)
+
+    return AlongDimensions(name, along)
+
+
+threadIdx, blockIdx = _id("threadIdx", ThreadIdOp), _id("blockIdx", BlockIdOp)
+blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
+
+
+def block_rank_in_cluster() -> Index:
+    """Return the linear index of the block in its cluster, x fastest."""
+    x, y, z = current("'block_rank_in_cluster'").shape.cluster
+    steps = zip(Dimension, (1, x, x * y), (x, y, z), strict=True)
+    slowest, *others = [
+        _place(dimension) if step == 1 else _place(dimension) * step
+        for dimension, step, extent in steps
+        if extent > 1
+    ][::-1] or [0]
+    return sum(others, slowest)
+
+
+def _extent(dimension: Dimension) -> int:
+    return current("'clusterDim'").shape.cluster[list(Dimension).index(dimension)]
+
+
+def _place(dimension: Dimension) -> Index:
+    """Return the index of the block in its cluster along a dimension."""
+    extent = _extent(dimension)
+    if extent == 1:
+        return 0
+    return id_of("blockIdx", BlockIdOp, dimension) % extent
+
+
+def _cluster(dimension: Dimension) -> Index:
+    number, extent = id_of("blockIdx", BlockIdOp, dimension), _extent(dimension)
+    return number if extent == 1 else number // extent
+
+
+clusterDim = AlongDimensions("clusterDim", _extent)
+clusterIdx = AlongDimensions("clusterIdx", _cluster)
+clusterRelativeBlockIdx = AlongDimensions("clusterRelativeBlockIdx", _place)
+
 
 ALL_LANES = 0xFFFFFFFF
 """The mask of all lanes of a warp."""
@@ -176,5 +280,6 @@ def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
 __syncwarp = syncwarp
 
 __all__: list[str] = ["__syncwarp", "active_mask", "all_sync", "any_sync", "ballot_sync"]
-__all__ += ["shfl_down_sync", "shfl_sync", "shfl_up_sync", "shfl_xor_sync", "syncwarp"]
-__all__ += ["warp_groups"]
+__all__ += ["blockDim", "blockIdx", "block_rank_in_cluster", "clusterDim", "clusterIdx"]
+__all__ += ["clusterRelativeBlockIdx", "gridDim", "shfl_down_sync", "shfl_sync", "shfl_up_sync"]
+__all__ += ["shfl_xor_sync", "syncwarp", "threadIdx", "warp_groups"]
