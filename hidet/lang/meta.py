@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from hidet.absent import explain_missing
-from hidet.frontends.script.parameters import TypeList as types
+from hidet.frontends.script.launches import TypeList as types
 
 Value = TypeVar("Value")
 

@@ -6,12 +6,12 @@ values emit IR of the `task` and `cuda` dialects.
 
 Reading order:
 
-- `tracing`: the emitter that receives all ops; `messages`, `source`: errors,
+- `tracing`: the emitter that receives all ops; `messages`: errors, located in the source,
 - `types`, `scalars`, `variables`, `vectors`, `tensors`, `pointers`: script values and their types;
   `operators`: tables of operators,
-- `syntax_analysis`: queries on syntax trees; `scopes`: bindings; `calls`: Python functions,
+- `syntax_analysis`: queries on syntax trees; `calls`: Python functions,
 - `evaluation`, `assignments`, `loops`, `exits`, `statements`: the interpreter,
-- `kernels`: entries and inlining; `parameters`: arguments; `launches`: the host side;
+- `kernels`: entries and inlining; `launches`: parameters, arguments, the host side;
   `kernel_checks`: checks after tracing; `module`: `script_module`,
 - `functional`, `memory`, `attributes`, `verbs`, `instructions` and others: what scripts can call.
 

@@ -8,7 +8,6 @@ from functools import partial
 from math import prod
 from typing import TypeAlias, TypeGuard
 
-from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.arch.limits import MAX_CLUSTER, MAX_THREADS_PER_BLOCK, PORTABLE_CLUSTER
 from hidet.errors import ScriptError
 from hidet.frontends.script.launches import check_host_value
@@ -69,7 +68,7 @@ def set_attribute(base: Attributes, name: str, value: object) -> None:
         )
     field, read = ATTRIBUTES[key]
     setattr(current().shape, field, read(value))
-    check_shared_bytes()
+    current().check_shared_bytes()
 
 
 def _extents(what: str, value: object) -> tuple[Extent, ...]:
@@ -98,16 +97,6 @@ def _block(value: object) -> tuple[Extent, ...]:
             f"a block of {threads} threads", hint=f"a block has 1 to {MAX_THREADS_PER_BLOCK}"
         )
     return block
-
-
-def check_shared_bytes() -> None:
-    """Check that a kernel does not exceed the shared memory of every GPU."""
-    total = current().shared_bytes + current().shape.dynamic_bytes
-    if total > MAX_SHARED_BYTES:
-        raise ScriptError(
-            f"the kernel has {total} bytes of shared memory so far, of at most {MAX_SHARED_BYTES}",
-            hint="use smaller tiles or a narrower type",
-        )
 
 
 def _cluster(value: object) -> tuple[int, int, int]:

@@ -15,9 +15,8 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.functional import length, logical_and, logical_or
 from hidet.frontends.script.iterables import loop_range
 from hidet.frontends.script.mathematics import MATH_FUNCTIONS, absolute, maximum, minimum, power
-from hidet.frontends.script.messages import describe
+from hidet.frontends.script.messages import Source, describe
 from hidet.frontends.script.scalars import Scalar
-from hidet.frontends.script.source import Source
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.types import BOOL, F32, I32, SCALAR_TYPES
 from hidet.frontends.script.vectors import Vector

@@ -21,7 +21,7 @@ from hidet.frontends.script.calls import (
 )
 from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address
 from hidet.frontends.script.iterables import WORKER_METHODS, Range, tasks_of
-from hidet.frontends.script.messages import describe
+from hidet.frontends.script.messages import Source, describe
 from hidet.frontends.script.operators import is_cheap
 from hidet.frontends.script.scalars import (
     Scalar,
@@ -34,14 +34,12 @@ from hidet.frontends.script.scalars import (
     is_number,
     select,
 )
-from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.source import Source
 from hidet.frontends.script.syntax_analysis import assigned_names, refusal
 from hidet.frontends.script.tensor_slices import attribute_of, offset_by, part_of
 from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, address_of, load_at
 from hidet.frontends.script.tracing import current
 from hidet.frontends.script.types import BOOL, as_tuple, plain_number
-from hidet.frontends.script.variables import Variable
+from hidet.frontends.script.variables import Scopes, Variable
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import TaskMap
 

@@ -22,7 +22,7 @@ from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
 from hidet.dialects.task.group import group_around
 from hidet.errors import LegalityError, ScriptError
 from hidet.escape import one_line
-from hidet.frontends.script.source import Source
+from hidet.frontends.script.messages import Source
 from hidet.legality.workers import are_served, check_task_op
 from hidet.rewriting.dead_code import drop_dead_code
 

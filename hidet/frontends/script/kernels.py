@@ -30,24 +30,20 @@ from hidet.frontends.script.kernel_checks import (
 from hidet.frontends.script.launches import (
     LAUNCH,
     Parameter,
+    convert_argument,
+    entry_parameters,
+    flatten_arguments,
+    group_arguments,
     host_function,
     insert_launch,
     largest,
     launch_function,
     operand,
-)
-from hidet.frontends.script.messages import describe
-from hidet.frontends.script.parameters import (
-    convert_argument,
-    entry_parameters,
-    flatten_arguments,
-    group_arguments,
     script_value,
 )
+from hidet.frontends.script.messages import Source, describe
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Scalar, convert, is_number, scalar_of
-from hidet.frontends.script.scopes import Scopes
-from hidet.frontends.script.source import Source
 from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
 from hidet.frontends.script.tensor_core import fence_accumulators
@@ -63,6 +59,7 @@ from hidet.frontends.script.types import (
     is_of_python,
     scalar_type,
 )
+from hidet.frontends.script.variables import Scopes
 from hidet.rewriting.dead_code import drop_dead_code
 
 

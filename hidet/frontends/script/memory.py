@@ -16,7 +16,6 @@ from hidet.dialects.cuda.table_ops import known_index
 from hidet.dialects.cuda.views import DynamicSharedOp, MapSharedRankOp
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
-from hidet.frontends.script.attributes import check_shared_bytes
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Index, Scalar, convert, is_integer
@@ -73,7 +72,7 @@ def shared_tensor(dtype: object, shape: object = None, layout: object = None) ->
             hint="use row_major and column_major alone",
         )
     current().shared_bytes += prod(tasks.shape) * kind.dtype.nbytes
-    check_shared_bytes()
+    current().check_shared_bytes()
     made = _tensor_in(current().shared_tile, kind)
     if kind.lanes > 1:
         align(made.memory, access_bytes(kind.dtype.nbytes))

@@ -12,11 +12,10 @@ from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.frontends.script.calls import bind
 from hidet.frontends.script.exits import Ended, Exits
+from hidet.frontends.script.launches import convert_number
 from hidet.frontends.script.loops import Loops
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.parameters import convert_number
 from hidet.frontends.script.scalars import Scalar, common_kind, convert, is_number, negated
-from hidet.frontends.script.scopes import Scopes
 from hidet.frontends.script.syntax_analysis import always_exits, are_assigned, read_names
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.threads import WarpGroups
@@ -28,7 +27,7 @@ from hidet.frontends.script.types import (
     VectorType,
     scalar_type,
 )
-from hidet.frontends.script.variables import Variable
+from hidet.frontends.script.variables import Scopes, Variable
 
 
 class Statements(Loops):

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, Unknown
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.dialects.cuda.attributes import Dimension
 from hidet.dialects.cuda.instructions import IdOp
 from hidet.dialects.locations import line_location
@@ -68,6 +69,16 @@ class Emitter(KernelBuilder):
     def is_nested(self) -> bool:
         """Whether a callee is being inlined."""
         return self._depth > 0
+
+    def check_shared_bytes(self) -> None:
+        """Check that the kernel does not exceed the shared memory of every GPU."""
+        total = self.shared_bytes + self.shape.dynamic_bytes
+        if total > MAX_SHARED_BYTES:
+            raise ScriptError(
+                f"the kernel has {total} bytes of shared memory so far, of at most "
+                f"{MAX_SHARED_BYTES}",
+                hint="use smaller tiles or a narrower type",
+            )
 
     # Where ops come from.
 
