@@ -49,14 +49,8 @@ def replicate(count: int) -> TaskMap:
     return TaskMap((Factor("replicate", (count,)),))
 
 
-def row_spatial(*dims: int) -> TaskMap:
-    """Return `spatial` in row-major order: adjacent workers differ in the last dimension."""
-    return spatial(*dims)
-
-
-def row_repeat(*dims: int, attrs: str | None = None) -> TaskMap:
-    """Return `repeat` in row-major order: the last dimension is the fastest."""
-    return repeat(*dims, attrs=attrs)
+row_spatial, row_repeat = spatial, repeat
+"""The names of `spatial` and `repeat` in row-major order: the last dimension is the fastest."""
 
 
 def column_spatial(*dims: int) -> TaskMap:

@@ -14,19 +14,13 @@ def draw(tasks: TaskMap, limit: int) -> str:
     """Return the picture of a task mapping; see `TaskMap.draw`."""
     *outer, last = tasks.shape or (1,)
     rows = outer[-1] if outer else 1
+    extents = (rows, last) if outer else (last,)
     blocks = [
-        _draw_matrix(tasks, place, (rows, last) if outer else (last,), limit)
+        (f"at {place}:\n" if place else "")
+        + draw_table(lambda last, place=place: _cell(tasks, (*place, *last)), extents, limit)
         for place in product(*map(range, outer[:-1]))
     ]
     return "\n\n".join([*blocks, _legend(tasks)])
-
-
-def _draw_matrix(
-    tasks: TaskMap, place: tuple[int, ...], extents: tuple[int, ...], limit: int
-) -> str:
-    """Draw the last one or two dimensions at an index of the others."""
-    head = f"at {place}:\n" if place else ""
-    return head + draw_table(lambda last: _cell(tasks, (*place, *last)), extents, limit)
 
 
 def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...], limit: int) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from hidet.errors import HidetError
 
@@ -171,33 +171,26 @@ def expand(factors: Sequence[Factor]) -> tuple[Digit, ...]:
     # From the innermost digit outwards: the products of extents so far, in each dimension and in
     # each index, are the stride and the weight of the next digit.
     strides = [1] * common_rank(factors)
-    worker_weight = register_weight = 1
+    weights = {"worker": 1, "register": 1}
     digits: list[Digit] = []
     for factor in reversed(factors):
+        number = "register" if factor.kind == "repeat" else "worker"
         for dim, extent in reversed(list(enumerate(factor.dims))):
-            if factor.kind == "repeat":
-                digit = Digit(factor.kind, dim, extent, strides[dim], register_weight)
-                register_weight *= extent
-                strides[dim] *= extent
-            elif factor.kind == "spatial":
-                digit = Digit(factor.kind, dim, extent, strides[dim], worker_weight)
-                worker_weight *= extent
-                strides[dim] *= extent
+            if factor.kind == "replicate":
+                digit = Digit(factor.kind, -1, extent, 0, weights[number])
             else:
-                digit = Digit(factor.kind, -1, extent, 0, worker_weight)
-                worker_weight *= extent
+                digit = Digit(factor.kind, dim, extent, strides[dim], weights[number])
+                strides[dim] *= extent
+            weights[number] *= extent
             if extent > 1:
                 digits.append(digit)
     return tuple(reversed(digits))
 
 
-def shape_of(digits: Iterable[Digit], rank: int) -> tuple[int, ...]:
-    """Return the shape of the tile in which the digits move."""
-    shape = [1] * rank
-    for digit in digits:
-        if digit.kind != "replicate":
-            shape[digit.dim] *= digit.extent
-    return tuple(shape)
+def digit_of(index: Any, stride: int, extent: int, limit: int) -> Any:
+    """Return a digit of an index below a limit, which may be symbolic: no redundant operators."""
+    digit = index if stride == 1 else index // stride
+    return digit % extent if stride * extent < limit else digit
 
 
 def canonical(factors: Sequence[Factor]) -> tuple[Factor, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
 from hidet.mapping.drawing import draw_table
-from hidet.mapping.factors import MappingError
+from hidet.mapping.factors import MappingError, digit_of
 from hidet.mapping.task_map import TaskMap
 
 Index = TypeVar("Index")
@@ -96,23 +96,15 @@ class SwizzledLayout:
         """Return the index in the base of an element, which may be symbolic."""
         moved = list(index)
         for each in self.swizzles:
-            here = self._digit(moved, each.dim, each.step, each.extent)
-            change = self._digit(moved, each.regards, each.regards_step, each.regards_extent)
+            here = digit_of(moved[each.dim], each.step, each.extent, self.shape[each.dim])
+            regarded, limit = moved[each.regards], self.shape[each.regards]
+            change = digit_of(regarded, each.regards_step, each.regards_extent, limit)
             # Symbolic numbers have the operators of int.
             place, old, by = (cast("int", number) for number in (moved[each.dim], here, change))
             is_first = isinstance(here, int) and here == 0
             place += (by if is_first else (old ^ by) - old) * each.step
             moved[each.dim] = cast("Index", place)
         return moved
-
-    def _digit(self, index: Sequence[Index], dim: int, step: int, extent: int) -> Index:
-        """Return a digit of an index, without redundant operators."""
-        digit = cast("int", index[dim])
-        if step > 1:
-            digit = digit // step
-        if step * extent < self.shape[dim]:
-            digit = digit % extent
-        return cast("Index", digit)
 
     def place(self, *index: int) -> int:
         """Return the memory offset of an element, in elements."""

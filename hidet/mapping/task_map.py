@@ -16,10 +16,10 @@ from hidet.mapping.factors import (
     MappingError,
     canonical,
     common_rank,
+    digit_of,
     expand,
     ranked_factors,
     read_hints,
-    shape_of,
     single_factor,
     unit_factors,
 )
@@ -107,7 +107,11 @@ class TaskMap:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the tile of tasks."""
-        return shape_of(self.digits, self.rank)
+        shape = [1] * self.rank
+        for digit in self.digits:
+            if digit.kind != "replicate":
+                shape[digit.dim] *= digit.extent
+        return tuple(shape)
 
     @cached_property
     def workers(self) -> int:
@@ -294,13 +298,7 @@ class TaskMap:
 
     # The names of layouts and of the original Hidet.
 
-    def local(self, *dims: int) -> "TaskMap":
-        """Return the composition with `local_layout(...)`, the layout form of `spatial`."""
-        return self.spatial(*dims)
-
-    def row_major(self, *dims: int) -> "TaskMap":
-        """Return the composition with `row_major(...)`, the layout form of `repeat`."""
-        return self.repeat(*dims)
+    local, row_major = spatial, repeat
 
     def column_major(self, *dims: int) -> "TaskMap":
         """Return the composition with `column_major(...)`."""
@@ -344,15 +342,10 @@ class TaskMap:
 
     def repeat_values(self, index: Sequence[Any]) -> list[Any]:
         """Return the values of the repeat digits of an element; indices may be symbolic."""
-        values: list[Any] = []
-        for digit in self.repeat_digits:
-            value = index[digit.dim]
-            if digit.stride > 1:
-                value = value // digit.stride
-            if digit.stride * digit.extent < self.shape[digit.dim]:
-                value = value % digit.extent
-            values.append(value)
-        return values
+        return [
+            digit_of(index[digit.dim], digit.stride, digit.extent, self.shape[digit.dim])
+            for digit in self.repeat_digits
+        ]
 
     def within_bound(self, *index: Any) -> Any:
         """Return whether an index, as arguments or as a tuple, is within the shape."""
