@@ -100,52 +100,35 @@ Step = tuple[Callable[..., Operation], ScalarType]
 
 
 def conversion_path(source: ScalarType, target: ScalarType) -> list[Step]:
-    """Return the conversions from one type to another, other than `bool`."""
-    if source == target:
+    """Return the conversions from one type to another, other than `bool`.
+
+    Those between integers and 16-bit floats go through `f32`. Signless IR needs no op for a change
+    of sign.
+    """
+    if source.ir == target.ir:
         return []
-    if source.is_float and target.is_float:
-        return _between_floats(source, target)
     if source.kind == "index":
         # An index has 64 bits, whatever width the compiler chooses later.
-        if target.is_float:
-            return [(arith.IndexCastOp, I64), *_to_float(I64, target)]
-        first = target if target.bits >= 32 else I32
-        return [(arith.IndexCastOp, first), *_between_integers(first, target)]
+        first = I64 if target.is_float else target if target.bits >= 32 else I32
+        return [(arith.IndexCastOp, first), *conversion_path(first, target)]
     if target.kind == "index":
         if source.is_float:
             return [(arith.FPToSIOp, I64), (arith.IndexCastOp, target)]
         wide = source
         if source.kind in ("unsigned", "bool"):
             wide = I32 if source.bits < 32 else I64
-        return [*_between_integers(source, wide), (arith.IndexCastOp, target)]
+        return [*conversion_path(source, wide), (arith.IndexCastOp, target)]
+    if source.is_float and target.is_float:
+        if source.bits == target.bits:
+            return [(arith.ExtFOp, F32), (arith.TruncFOp, target)]
+        return [(arith.ExtFOp if source.bits < target.bits else arith.TruncFOp, target)]
     if source.is_float:
         make = arith.FPToUIOp if target.kind == "unsigned" else arith.FPToSIOp
-        wide = F32 if source.bits == 16 else source
-        return [*_between_floats(source, wide), (make, target)]
+        return [*conversion_path(source, F32 if source.bits == 16 else source), (make, target)]
     if target.is_float:
-        return _to_float(source, target)
-    return _between_integers(source, target)
-
-
-def _to_float(source: ScalarType, target: ScalarType) -> list[Step]:
-    """Convert an integer or a bool; to 16-bit floats through `f32`."""
-    make = arith.SIToFPOp if source.kind == "signed" else arith.UIToFPOp
-    wide = F32 if target.bits == 16 else target
-    return [(make, wide), *_between_floats(wide, target)]
-
-
-def _between_floats(source: ScalarType, target: ScalarType) -> list[Step]:
-    if source.ir == target.ir:
-        return []
-    if source.bits == target.bits:
-        return [(arith.ExtFOp, F32), (arith.TruncFOp, target)]
-    return [(arith.ExtFOp if source.bits < target.bits else arith.TruncFOp, target)]
-
-
-def _between_integers(source: ScalarType, target: ScalarType) -> list[Step]:
-    """Convert an integer or a bool; signless IR needs no op for a change of sign."""
-    if source.bits == target.bits:
-        return []
+        make = arith.SIToFPOp if source.kind == "signed" else arith.UIToFPOp
+        wide = F32 if target.bits == 16 else target
+        return [(make, wide), *conversion_path(wide, target)]
     if source.bits > target.bits:
         return [(arith.TruncIOp, target)]
     return [(arith.ExtSIOp if source.kind == "signed" else arith.ExtUIOp, target)]
