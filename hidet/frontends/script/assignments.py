@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Sequence
-from typing import TypeVar
 
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
@@ -18,8 +17,6 @@ from hidet.frontends.script.tensors import LANES, Lanes, Pointer, Tensor, load_a
 from hidet.frontends.script.types import I32, INDEX, ScalarType, TensorType, scalar_type
 from hidet.frontends.script.variables import Variable, adapt_type, make_variable
 from hidet.frontends.script.vectors import Vector, VectorVariable
-
-Result = TypeVar("Result")
 
 
 class Assignments(Expressions):
@@ -157,18 +154,14 @@ class Assignments(Expressions):
                 changed = self._changed(node, old, self.evaluate(node.value))
                 store_at(changed, pointer)
                 return
-        if is_lane:
-            value = self.evaluate(node.value)
-            self.assign_to(target, self._changed(node, self.evaluate(target), value))
-            return
-        if not isinstance(target, ast.Name):
+        if not is_lane and not isinstance(target, ast.Name):
             raise self.source.error(target, "this cannot be changed")
         value = self.evaluate(node.value)
-        scope = self.scopes.find(target.id)
-        bound = None if scope is None else scope.names[target.id]
-        if isinstance(bound, Variable):
-            adapt_type(bound, value)
-        self.assign_name(target.id, self._changed(node, self.evaluate(target), value))
+        if isinstance(target, ast.Name) and (scope := self.scopes.find(target.id)):
+            bound = scope.names[target.id]
+            if isinstance(bound, Variable):
+                adapt_type(bound, value)
+        self.assign_to(target, self._changed(node, self.evaluate(target), value))
 
     def _changed(self, node: ast.AugAssign, old: object, value: object) -> object:
         """Compute the operator of an augmented assignment."""

@@ -16,10 +16,10 @@ from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import i32_operand, instruction, operand_at
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.scalars import Scalar, convert, index_of, scalar_of
+from hidet.frontends.script.scalars import as_index, index_of
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import INDEX, TF32, TensorType, as_tuple, check_shape
+from hidet.frontends.script.types import TF32, TensorType, as_tuple, check_shape
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,7 @@ def cp_async(
         )
     valid = None
     if src_size is not None:
-        count = src_size if isinstance(src_size, int) else scalar_of(src_size)
-        if isinstance(count, Scalar):
-            count = convert(count, INDEX)
-        valid = index_of(count // size)
+        valid = index_of(as_index(src_size) // size)
     insert(cuda.CpAsyncOp(source, target, cp_size // size, cache, valid))
 
 

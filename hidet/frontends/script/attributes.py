@@ -66,8 +66,7 @@ def set_attribute(base: Attributes, name: str, value: object) -> None:
             f"the attribute '{name}' is set under run-time control flow",
             hint="set attributes at the top of the function",
         )
-    field, read = ATTRIBUTES[key]
-    setattr(current().shape, field, read(value))
+    setattr(current().shape, key.removeprefix("cuda_"), ATTRIBUTES[key](value))
     current().check_shared_bytes()
 
 
@@ -127,46 +126,30 @@ def _plain(accepts: Callable[[object], bool], what: str, hint: str | None = None
 
 _Reader: TypeAlias = Callable[[object], object]
 
-ATTRIBUTES: dict[str, tuple[str, _Reader]] = {
-    "cuda_grid_dim": ("grid", partial(_extents, "grid")),
-    "cuda_block_dim": ("block", _block),
-    "cuda_min_blocks": (
-        "min_blocks",
-        _plain(_is_extent, "min_blocks is {}, not a positive integer"),
+ATTRIBUTES: dict[str, _Reader] = {
+    "cuda_grid_dim": partial(_extents, "grid"),
+    "cuda_block_dim": _block,
+    "cuda_min_blocks": _plain(_is_extent, "min_blocks is {}, not a positive integer"),
+    "cuda_cluster_dim": _cluster,
+    "cuda_may_alias": _plain(
+        lambda value: isinstance(value, bool), "may_alias is {}, not True or False"
     ),
-    "cuda_cluster_dim": ("cluster", _cluster),
-    "cuda_may_alias": (
-        "may_alias",
-        _plain(lambda value: isinstance(value, bool), "may_alias is {}, not True or False"),
+    "cuda_dynamic_smem_bytes": _plain(
+        partial(_is_extent, least=0),
+        "dynamic_smem_bytes is {}, not a number of bytes",
+        "a compile-time integer",
     ),
-    "cuda_dynamic_smem_bytes": (
-        "dynamic_bytes",
-        _plain(
-            partial(_is_extent, least=0),
-            "dynamic_smem_bytes is {}, not a number of bytes",
-            "a compile-time integer",
-        ),
+    "func_name": _plain(
+        lambda value: isinstance(value, str) and value.isidentifier(),
+        "{} cannot be the name of a kernel",
+        "a Python identifier",
     ),
-    "func_name": (
-        "name",
-        _plain(
-            lambda value: isinstance(value, str) and value.isidentifier(),
-            "{} cannot be the name of a kernel",
-            "a Python identifier",
-        ),
+    "func_kind": _plain(
+        KINDS.__contains__, "{} is no kind of functions", f"the kinds are {', '.join(KINDS)}"
     ),
-    "func_kind": (
-        "kind",
-        _plain(
-            KINDS.__contains__, "{} is no kind of functions", f"the kinds are {', '.join(KINDS)}"
-        ),
-    ),
-    "label": (
-        "label",
-        _plain(
-            lambda value: isinstance(value, str) and "\n" not in value,
-            "a label is a line of text, not {}",
-        ),
+    "label": _plain(
+        lambda value: isinstance(value, str) and "\n" not in value,
+        "a label is a line of text, not {}",
     ),
 }
-"""The field of `LaunchShape` and the reader of values of each attribute."""
+"""The reader of the values of each attribute, for the field of `LaunchShape` of its name."""

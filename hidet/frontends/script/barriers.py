@@ -116,7 +116,7 @@ def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> Non
 
 def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
     """Return the number of a barrier and its number of threads."""
-    extents = current().shape.block or (0,)
+    extents = current().shape.block_dim or (0,)
     known = [extent for extent in extents if isinstance(extent, int)]
     block = prod(known) if len(known) == len(extents) else MAX_THREADS_PER_BLOCK
     if isinstance(barrier, int):

@@ -14,7 +14,7 @@ from typing import cast
 from hidet.errors import ScriptError
 from hidet.frontends.script.functional import length, logical_and, logical_or
 from hidet.frontends.script.iterables import loop_range
-from hidet.frontends.script.mathematics import MATH_FUNCTIONS, absolute, maximum, minimum, power
+from hidet.frontends.script.mathematics import MATH_FUNCTIONS, maximum, minimum, power
 from hidet.frontends.script.messages import Source, describe
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Pointer, Tensor
@@ -142,14 +142,13 @@ SUBSTITUTES: dict[object, Callable[..., object]] = {
     all: _of_list(logical_and),
     max: maximum,
     min: minimum,
-    abs: absolute,
     round: MATH_FUNCTIONS["round"],
     pow: power,
     len: length,
     int: I32,
     float: F32,
     bool: BOOL,
-    math.fabs: absolute,
+    math.fabs: abs,
     math.remainder: MATH_FUNCTIONS["ieee_remainder"],
     **{
         getattr(math, name): function

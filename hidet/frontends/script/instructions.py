@@ -70,9 +70,7 @@ def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValu
         assert isinstance(op.ENTRY, Instruction)
         operand = op.ENTRY.operands[list(op.element_fields()).index(field)]
         return operand_at(op.ENTRY.function, operand, value, 1)
-    (constraint,) = (
-        each.constr for name, each in op.get_irdl_definition().operands if name == field
-    )
+    constraint = dict(op.get_irdl_definition().operands)[field].constr
     (kind,) = constraint.infer(VerificationContext(), length=1)
     return convert(value, type_of_ir(kind)).ssa
 

@@ -152,12 +152,9 @@ def _check_access(
         form = forms.form(index)
         if not form.terms or extent < 0 or any(atom not in limits for atom in form.terms):
             continue
-        ends = [
-            sorted((factor * limits[atom].lo, factor * limits[atom].hi))
-            for atom, factor in form.terms.items()
-        ]
-        low = form.constant + sum(lo for lo, _ in ends)
-        high = form.constant + sum(hi for _, hi in ends)
+        ranges = [limits[atom].scaled(factor) for atom, factor in form.terms.items()]
+        low = form.constant + sum(each.lo for each in ranges)
+        high = form.constant + sum(each.hi for each in ranges)
         if low < 0 or high >= extent:
             name = op.memref.name_hint
             raise OpError(

@@ -60,6 +60,7 @@ from hidet.frontends.script.types import (
     scalar_type,
 )
 from hidet.frontends.script.variables import Scopes
+from hidet.rewriting.builder import Index
 from hidet.rewriting.dead_code import drop_dead_code
 
 
@@ -121,18 +122,13 @@ class ScriptFunction:
         for statement in self.source.function.body:
             if not isinstance(statement, ast.Assign):
                 continue
-            target, value = statement.targets[0], statement.value
-            if not isinstance(target, ast.Attribute):
-                continue
-            root = target.value
-            while isinstance(root, ast.Attribute):
-                root = root.value
-            if not isinstance(root, ast.Name) or not isinstance(outside.get(root.id), Attributes):
-                continue
-            if target.attr == "func_kind" and isinstance(value, ast.Constant):
-                kind = str(value.value)
-                return kind if kind in KINDS else "cuda_kernel"  # tracing reports it
-            has_shape |= target.attr.removeprefix("cuda_") in ("grid_dim", "block_dim")
+            root, _, path = ast.unparse(statement.targets[0]).partition(".")
+            if isinstance(outside.get(root), Attributes):
+                name = path.rpartition(".")[2]
+                if name == "func_kind" and isinstance(statement.value, ast.Constant):
+                    kind = str(statement.value.value)
+                    return kind if kind in KINDS else "cuda_kernel"  # tracing reports it
+                has_shape |= name.removeprefix("cuda_") in ("grid_dim", "block_dim")
         if has_shape:
             return "cuda_kernel"
         calls_kernel = any(callee.is_entry for callee in self._callees(outside))
@@ -248,24 +244,24 @@ class ScriptFunction:
     def _cuda_kernel(self, entry: Block) -> tuple[KernelOp, list[SSAValue]]:
         """Return a CUDA kernel with the traced body, and its dynamic extents."""
         shape, node = current().shape, self.source.function
-        for what, extents in (("grid", shape.grid), ("block", shape.block)):
+        given: list[tuple[Index, ...]] = []
+        for what, extents in (("grid", shape.grid_dim), ("block", shape.block_dim)):
             if extents is None:
                 raise self.source.error(
                     node, f"the kernel '{self.name}' has no {what}", f"attrs.cuda.{what}_dim = ..."
                 )
-        assert shape.grid is not None
-        assert shape.block is not None
-        static = [
+            given.append(extents)
+        grid, block = (
             [extent if isinstance(extent, int) else DYNAMIC for extent in extents]
-            for extents in (shape.grid, shape.block)
-        ]
-        dynamic = [each for each in (*shape.grid, *shape.block) if not isinstance(each, int)]
-        op = KernelOp(self._entry_name(), static[0], static[1], Region(entry))
+            for extents in given
+        )
+        dynamic = [each for extents in given for each in extents if not isinstance(each, int)]
+        op = KernelOp(self._entry_name(), grid, block, Region(entry))
         op.attributes[EXPLICIT] = UnitAttr()
         op.set_limits(list(map(largest, dynamic)))
         if shape.min_blocks is not None:
             op.attributes[MIN_BLOCKS] = IntegerAttr(shape.min_blocks, i64)
-        for axis, blocks, size in zip("xyz", op.grid_dims, shape.cluster, strict=True):
+        for axis, blocks, size in zip("xyz", op.grid_dims, shape.cluster_dim, strict=True):
             if size > 1 and (blocks == DYNAMIC or blocks % size):
                 raise self.source.error(
                     node,
@@ -273,12 +269,12 @@ class ScriptFunction:
                     f"along {axis}",
                     f"use a compile-time extent that is a multiple of {size}",
                 )
-        if shape.cluster != (1, 1, 1):
-            op.cluster = shape.cluster
+        if shape.cluster_dim != (1, 1, 1):
+            op.cluster = shape.cluster_dim
         if shape.may_alias:
             op.attributes[MAY_ALIAS] = UnitAttr()
-        if shape.dynamic_bytes:
-            op.shared_bytes = shape.dynamic_bytes
+        if shape.dynamic_smem_bytes:
+            op.shared_bytes = shape.dynamic_smem_bytes
         return op, dynamic
 
     def _public(
@@ -304,8 +300,8 @@ class ScriptFunction:
 
     def _entry_name(self) -> str:
         """Return the name of the function in the module, and set the location to its head."""
-        node, name = self.source.function, current().shape.name or self.name
-        if current().shape.kind not in (None, self.kind):
+        node, name = self.source.function, current().shape.func_name or self.name
+        if current().shape.func_kind not in (None, self.kind):
             raise self.source.error(
                 node,
                 f"attrs.func_kind of '{self.name}' is not set by a literal",
@@ -336,14 +332,10 @@ class ScriptFunction:
         ):
             self._launch(given)
             return None
-        body = self.source.function.body
+        body, kinds = self.source.function.body, self.annotations
         values = {
             name: convert_argument(
-                self._named(name),
-                self.annotations.get(name),
-                value,
-                is_launch=False,
-                is_changed=are_assigned(name, body),
+                self._named(name), kinds.get(name), value, is_changed=are_assigned(name, body)
             )
             for name, value in given.items()
         }
@@ -393,14 +385,8 @@ class ScriptFunction:
         values = flatten_arguments(self.annotations, given, self._named)
         operands: list[SSAValue] = []
         for value, parameter in zip(values, self.traced.parameters, strict=True):
-            taken = convert_argument(
-                self._named(parameter.name),
-                parameter.type,
-                value,
-                is_launch=True,
-                is_changed=False,
-            )
-            operands.append(operand(taken, parameter.type))
+            name, kind = self._named(parameter.name), parameter.type
+            operands.append(operand(convert_argument(name, kind, value, is_launch=True), kind))
         insert_launch(self.traced.launch, operands)
 
     def _run(self, arguments: Mapping[str, object], returns: ScalarType | None = None) -> object:

@@ -176,7 +176,7 @@ def flatten_arguments(
         if isinstance(kind, TypeList):
             values.extend(kind.values(named(name), value))
         elif isinstance(kind, VectorType):
-            convert_argument(named(name), kind, value, is_launch=True, is_changed=False)
+            convert_argument(named(name), kind, value, is_launch=True)
             values.extend(cast("Vector", value).elements)
         else:
             values.append(value)
@@ -184,7 +184,7 @@ def flatten_arguments(
 
 
 def convert_argument(
-    what: str, kind: object, value: object, *, is_launch: bool, is_changed: bool
+    what: str, kind: object, value: object, *, is_launch: bool = False, is_changed: bool = False
 ) -> object:
     """Return an argument as its parameter `what` takes it; without a type, it takes everything.
 

@@ -135,15 +135,6 @@ def _of_one_float(name: str) -> Callable[[object], Scalar]:
     return function
 
 
-ELEMENTARY = {name: _of_one_float(name) for name in OF_ONE_FLOAT if name != "abs"}
-"""Unary functions by name; `round` rounds half to even."""
-
-
-def absolute(x: Scalar) -> Scalar:
-    """Return |x|."""
-    return abs(x)
-
-
 def logarithm(x: object, base: object = math.e) -> Scalar:
     """Return log(x), or the logarithm to a base, in the type of x; of an integer in f32."""
     natural = elementary("log", x)
@@ -205,18 +196,16 @@ _FMA = mathematics("FmaOp")
 
 
 def _fma_of_scalars(*operands: object) -> Scalar:
-    kind = F32
-    for value in operands:
-        if isinstance(value, Scalar):
-            kind = common_type(kind, value.type)
+    types = [value.type for value in operands if isinstance(value, Scalar)]
+    kind = reduce(common_type, types, F32)
     a, b, c = (convert(v, kind).ssa for v in operands)
     return Scalar(insert(_FMA(a, b, c)).results[0], kind)
 
 
 MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **ELEMENTARY,
+    **{name: _of_one_float(name) for name in OF_ONE_FLOAT},  # `round` rounds half to even
     **{name: scalar_function(name) for name in FLOAT_FUNCTIONS},
-    "abs": absolute,
+    "abs": abs,
     "atan2": atan2,
     "copysign": _of_two("copysign", "copysign", "Return |x| with the sign of y, also of -0.0."),
     "degrees": degrees,

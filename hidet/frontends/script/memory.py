@@ -29,16 +29,9 @@ from hidet.mapping import SwizzledLayout, TaskMap, repeat
 def register_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
     """Allocate a tensor in registers.
 
-    A layout with `local_layout` distributes it over threads: a thread holds the elements that the
-    layout, a task mapping, assigns to it. Otherwise each thread has a tensor of its own.
-
-    Args:
-        dtype: the element type.
-        shape: the extents; may be omitted if there is a layout.
-        layout: the layout, row-major by default.
-
-    Raises:
-        ScriptError: shape and layout are both missing or do not match.
+    Its type is `tensor_type(dtype, shape, layout)`, which raises if they do not match. A layout
+    with `local_layout` distributes it over threads: a thread holds the elements that the layout, a
+    task mapping, assigns to it. Otherwise each thread has a tensor of its own.
     """
     kind = TensorType(dtype, shape, layout)
     tasks, _ = _layout(kind)
@@ -54,12 +47,8 @@ def register_tensor(dtype: object, shape: object = None, layout: object = None) 
 def shared_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:
     """Allocate a tensor in the shared memory of the block.
 
-    Beyond 48 KiB per kernel it follows `dynamic_smem_bytes`, and the launch requests the total.
-
-    Args:
-        dtype: the element type.
-        shape: the extents; may be omitted if there is a layout.
-        layout: the layout, row-major by default.
+    Its type is `tensor_type(dtype, shape, layout)`. Beyond 48 KiB per kernel it follows
+    `dynamic_smem_bytes`, and the launch requests the total.
 
     Raises:
         ScriptError: shape and layout do not match, or shared memory is exhausted.
@@ -129,7 +118,7 @@ def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
     Raises:
         ScriptError: the offset is out of bounds or misaligned.
     """
-    kind, total = element_type(dtype), current().shape.dynamic_bytes
+    kind, total = element_type(dtype), current().shape.dynamic_smem_bytes
     if isinstance(byte_offset, bool) or not isinstance(byte_offset, int):
         raise ScriptError(
             f"the offset in shared memory is {describe(byte_offset)}",
@@ -152,11 +141,7 @@ def tensor(
 ) -> Tensor:
     """Allocate a tensor in a memory scope.
 
-    Args:
-        dtype: the element type.
-        shape: the extents; may be omitted if there is a layout.
-        layout: the layout, row-major by default.
-        scope: "register" or "shared"; "default" is "register".
+    The scope is "register", which is the "default", or "shared".
 
     Raises:
         ScriptError: there is no such scope; or as `register_tensor` and `shared_tensor` say.
@@ -250,8 +235,8 @@ def as_tensor_pointer(
     Args:
         expr: the pointer, to elements of the same type.
         dtype: the element type.
-        shape: the extents, which may be run-time values.
-        layout: the layout, row-major by default.
+        shape: the extents, as for `tensor_type`, which may be run-time values.
+        layout: the layout.
 
     Raises:
         ScriptError: it is no pointer to such elements, or shape and layout do not match.

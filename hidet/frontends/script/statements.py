@@ -143,13 +143,11 @@ class Statements(Loops):
         value = None if node.value is None else self.evaluate(node.value)
         return self.exits.take("return", value)
 
-    def visit_Continue(self, node: ast.Continue) -> Ended:
-        """Exit the iteration."""
-        return self.exits.take("continue")
+    def visit_Break(self, node: ast.Break | ast.Continue) -> Ended:
+        """Exit the loop or the iteration."""
+        return self.exits.take("break" if isinstance(node, ast.Break) else "continue")
 
-    def visit_Break(self, node: ast.Break) -> Ended:
-        """Exit the loop."""
-        return self.exits.take("break")
+    visit_Continue = visit_Break
 
     def visit_Assert(self, node: ast.Assert) -> None:
         """Check a condition at compile time, or emit an assertion."""

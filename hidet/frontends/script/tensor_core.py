@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import prod
 from typing import cast
 
@@ -326,12 +327,10 @@ def _fence_operand(builder: KernelBuilder, memory: SSAValue) -> list[cuda.WgmmaF
     if cuda.space_of(kind) is cuda.Space.REGISTER:
         element = Element(memory, [builder.index(0)] * kind.get_num_dims())
         return [builder.insert(cuda.WgmmaFenceOperandOp(map_of(kind).tasks_per_worker, element))]
-    fences: list[cuda.WgmmaFenceOperandOp] = []
-    for number in range(prod(rows)):
-        indices = [number // prod(rows[dim + 1 :]) % extent for dim, extent in enumerate(rows)]
-        element = Element(memory, [builder.index(index) for index in (*indices, 0)])
-        fences.append(builder.insert(cuda.WgmmaFenceOperandOp(count, element)))
-    return fences
+    firsts = (list(map(builder.index, (*row, 0))) for row in product(*map(range, rows)))
+    return [
+        builder.insert(cuda.WgmmaFenceOperandOp(count, Element(memory, first))) for first in firsts
+    ]
 
 
 __all__: list[str] = ["MmaConfig", "ldmatrix", "matrix_descriptor", "mma_sync", "wgmma_async"]

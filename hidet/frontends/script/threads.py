@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -65,32 +65,30 @@ def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
     return AlongDimensions(name, partial(id_of, name, kind))
 
 
-def _extents(name: Literal["blockDim", "gridDim"]) -> AlongDimensions[Index]:
+def _extents(name: str, kind: type[IdOp]) -> AlongDimensions[Index]:
     """Return the extents of a block or a grid: integers unless computed from arguments."""
 
     def along(dimension: Dimension) -> Index:
-        is_block, shape = name == "blockDim", current(f"'{name}'").shape
-        extents = shape.block if is_block else shape.grid
+        shape = current(f"'{name}'").shape
+        extents = shape.block_dim if kind is BlockDimOp else shape.grid_dim
         if extents is None:
             raise ScriptError(
                 f"{name} is not known yet",
                 hint="set attrs.cuda.grid_dim and attrs.cuda.block_dim first",
             )
         extent = (*extents, 1, 1)[list(Dimension).index(dimension)]
-        if isinstance(extent, int):
-            return extent
-        return id_of(name, BlockDimOp if is_block else GridDimOp, dimension)
+        return extent if isinstance(extent, int) else id_of(name, kind, dimension)
 
     return AlongDimensions(name, along)
 
 
 threadIdx, blockIdx = _id("threadIdx", ThreadIdOp), _id("blockIdx", BlockIdOp)
-blockDim, gridDim = _extents("blockDim"), _extents("gridDim")
+blockDim, gridDim = _extents("blockDim", BlockDimOp), _extents("gridDim", GridDimOp)
 
 
 def block_rank_in_cluster() -> Index:
     """Return the linear index of the block in its cluster, x fastest."""
-    x, y, z = current("'block_rank_in_cluster'").shape.cluster
+    x, y, z = current("'block_rank_in_cluster'").shape.cluster_dim
     steps = zip(Dimension, (1, x, x * y), (x, y, z), strict=True)
     slowest, *others = [
         _place(dimension) if step == 1 else _place(dimension) * step
@@ -101,7 +99,7 @@ def block_rank_in_cluster() -> Index:
 
 
 def _extent(dimension: Dimension) -> int:
-    return current("'clusterDim'").shape.cluster[list(Dimension).index(dimension)]
+    return current("'clusterDim'").shape.cluster_dim[list(Dimension).index(dimension)]
 
 
 def _place(dimension: Dimension) -> Index:
@@ -235,7 +233,7 @@ class WarpGroups:
     def enter(self) -> tuple[object, Scalar]:
         """Return the condition of being in the groups, and the index of the thread in them."""
         thread = threadIdx.x
-        threads = (current().shape.block or (None,))[0]
+        threads = (current().shape.block_dim or (None,))[0]
         is_last = isinstance(threads, int) and threads == self.end
         before = True if is_last else thread < self.end
         if self.first == 0:
@@ -267,7 +265,7 @@ def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
             f"the groups of warps {list(group_ids)} are not consecutive",
             hint="enter each of them by a 'with' of its own",
         )
-    block = (current().shape.block or (None,))[0]
+    block = (current().shape.block_dim or (None,))[0]
     if isinstance(block, int) and (groups[-1] + 1) * THREADS > block:
         raise ScriptError(
             f"a block of {block} threads has no groups of warps {groups}",

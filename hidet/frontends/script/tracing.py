@@ -4,6 +4,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -29,15 +30,15 @@ AnyOp = TypeVar("AnyOp", bound=Operation)
 class LaunchShape:
     """The values of a kernel's attributes; extents are integers or values of type index."""
 
-    grid: tuple[Index, ...] | None = None
-    block: tuple[Index, ...] | None = None
-    name: str | None = None
-    kind: str | None = None
+    grid_dim: tuple[Index, ...] | None = None
+    block_dim: tuple[Index, ...] | None = None
+    func_name: str | None = None
+    func_kind: str | None = None
     label: str | None = None
     min_blocks: int | None = None
-    dynamic_bytes: int = 0
+    dynamic_smem_bytes: int = 0
     may_alias: bool = False
-    cluster: tuple[int, int, int] = (1, 1, 1)
+    cluster_dim: tuple[int, int, int] = (1, 1, 1)
 
 
 class Emitter(KernelBuilder):
@@ -62,8 +63,8 @@ class Emitter(KernelBuilder):
         self.in_parallel = False
         self._depth = 0
         self._ids: dict[tuple[type[IdOp], Dimension], IdOp] = {}
-        self.location = UnknownLoc()
-        self._locations: dict[tuple[str, int], LocationAttr] = {}
+        self.location: LocationAttr = UnknownLoc()
+        self._location = cache(line_location)
 
     @property
     def is_nested(self) -> bool:
@@ -72,7 +73,7 @@ class Emitter(KernelBuilder):
 
     def check_shared_bytes(self) -> None:
         """Check that the kernel does not exceed the shared memory of every GPU."""
-        total = self.shared_bytes + self.shape.dynamic_bytes
+        total = self.shared_bytes + self.shape.dynamic_smem_bytes
         if total > MAX_SHARED_BYTES:
             raise ScriptError(
                 f"the kernel has {total} bytes of shared memory so far, of at most "
@@ -90,11 +91,7 @@ class Emitter(KernelBuilder):
 
     def set_line(self, file: str, line: int) -> None:
         """Set the current line."""
-        known = self._locations.get((file, line))
-        if known is None:
-            known = line_location(file, line)
-            self._locations[file, line] = known
-        self.location = known
+        self.location = self._location(file, line)
 
     def set_column(self, column: int) -> None:
         """Add a column to the current location, for ops that later checks report."""

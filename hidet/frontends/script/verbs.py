@@ -212,7 +212,7 @@ def group(first: object, count: object) -> Group:
     Raises:
         ScriptError: it is no group of whole warps of the block.
     """
-    block = current("group").shape.block
+    block = current("group").shape.block_dim
     limit = MAX_THREADS_PER_BLOCK
     if block is not None and all(isinstance(extent, int) for extent in block):
         limit = prod(cast("tuple[int, ...]", block))
