@@ -14,12 +14,12 @@ from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.cuda.tensor_map import TensorMapType as TensorMapAttr
 from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
-from hidet.frontends.script.instructions import i32_operand, instruction, operand_at
+from hidet.frontends.script.instructions import instruction, operand_at
 from hidet.frontends.script.messages import describe
-from hidet.frontends.script.scalars import as_index, index_of
+from hidet.frontends.script.scalars import as_index, convert, index_of
 from hidet.frontends.script.tensors import Pointer, Tensor
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import TF32, TensorType, as_tuple, check_shape
+from hidet.frontends.script.types import I32, TF32, TensorType, as_tuple, check_shape
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def tma_load(
     instruction = hopper.TMA_LOAD[len(at)]
     target = _box_memory(instruction, dst, box)
     barrier = operand_at(instruction.function, instruction.operands[-1], mbar, 1)
-    blocks = None if multicast is None else i32_operand(multicast)
+    blocks = None if multicast is None else convert(multicast, I32).ssa
     insert(cuda.TmaLoadOp(box.ssa, at, (), target, barrier, blocks))
 
 
@@ -218,7 +218,7 @@ def _box(value: object, coordinates: object) -> tuple[TensorMap, list[SSAValue]]
             f"{len(values)} coordinates in {tensor}, which has {len(tensor.shape)} dimensions",
             hint="one index for each dimension, (row, column)",
         )
-    return value, [i32_operand(each) for each in values][::-1]
+    return value, [convert(each, I32).ssa for each in values][::-1]
 
 
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:

@@ -8,9 +8,11 @@ from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects import cuda
 from hidet.errors import ScriptError
-from hidet.frontends.script.instructions import i32_operand, instruction, known_number
+from hidet.frontends.script.instructions import instruction, known_number
 from hidet.frontends.script.messages import describe
+from hidet.frontends.script.scalars import convert
 from hidet.frontends.script.tracing import current, insert
+from hidet.frontends.script.types import I32
 
 syncthreads = instruction("syncthreads", cuda.SyncThreadsOp)
 syncthreads_and, syncthreads_or, syncthreads_count = (
@@ -126,7 +128,7 @@ def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
         block if count is None else count,
         range(WARP, block + 1, WARP) or (WARP,),
     )
-    return i32_operand(barrier), threads
+    return convert(barrier, I32).ssa, threads
 
 
 def _refuse(function: str, **arguments: object) -> None:

@@ -72,7 +72,7 @@ class Expressions(ast.NodeVisitor):
         self.scopes.check_lost(node.id)
         if node.id in self.outside:
             return self.outside[node.id]
-        known = [*self.scopes.names(), *self.outside]
+        known = [*self.scopes.flat(), *self.outside]
         near = difflib.get_close_matches(node.id, known, 1)
         raise ScriptError(
             f"unknown name '{node.id}'",

@@ -19,7 +19,7 @@ from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, convert
 from hidet.frontends.script.tensors import Pointer, element_at, first_address
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import I32, type_of_ir
+from hidet.frontends.script.types import type_of_ir
 
 
 def instruction(
@@ -110,11 +110,6 @@ def operand_at(function: str, operand: Operand, value: object, count: int) -> El
             hint="they are consecutive along the last dimension of the tensor",
         )
     return element
-
-
-def i32_operand(value: object) -> SSAValue:
-    """Return a number as a 32-bit operand."""
-    return convert(value, I32).ssa
 
 
 def known_number(what: str, value: object, numbers: Sequence[int]) -> int:

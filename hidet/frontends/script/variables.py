@@ -75,10 +75,6 @@ class Scopes:
                 hint=f"give '{name}' a value before, for all cases",
             )
 
-    def names(self) -> list[str]:
-        """Return all bound names."""
-        return [name for scope in self._open for name in scope.names]
-
     def flat(self) -> dict[str, object]:
         """Return the current bindings, inner ones over outer ones."""
         return {name: value for scope in self._open for name, value in scope.names.items()}
