@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import SSAValue
 
@@ -13,7 +13,7 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import FUNCTIONS as OF_ONE_FLOAT
 from hidet.frontends.script.operators import mathematics
-from hidet.frontends.script.scalars import Scalar, binary, convert, elementary, is_number
+from hidet.frontends.script.scalars import Scalar, binary, convert, is_number, scalar_of
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import (
     BOOL,
@@ -112,6 +112,16 @@ def _called(
         values.append(convert(each, kind).ssa)
     op = FunctionOp(entry.function, values, gives.ir)
     return Scalar(insert(op).result, gives)
+
+
+def elementary(name: str, operand: object) -> Scalar:
+    """Compute a unary function; of an integer in `f32`, of a vector elementwise."""
+    if isinstance(operand, Vector):
+        return cast("Scalar", operand.map(lambda each: elementary(name, each)))
+    value = scalar_of(operand)
+    kind = value.type if value.type.is_float else F32
+    wide = convert(value, F32 if kind.bits == 16 else kind)
+    return convert(Scalar(insert(OF_ONE_FLOAT[name](wide.ssa)).results[0], wide.type), kind)
 
 
 def degrees(x: object) -> object:

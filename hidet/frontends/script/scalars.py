@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NoReturn, TypeAlias, cast
 
 from xdsl.dialects import arith, scf
@@ -124,20 +125,6 @@ Index: TypeAlias = Scalar | int
 
 Arm: TypeAlias = tuple[Block, Scalar]
 """An arm of a branch, with its value."""
-
-
-class Lanewise(Value):
-    """A value of several scalars, on which operators and unary functions work elementwise."""
-
-    __slots__ = ()
-
-    def binary(self, name: str, lhs: object, rhs: object) -> object:
-        """Compute a binary operator of which this is an operand."""
-        raise NotImplementedError
-
-    def map(self, function: Callable[[Scalar], Scalar]) -> object:
-        """Apply a function to each scalar."""
-        raise NotImplementedError
 
 
 def is_number(value: object) -> bool:
@@ -266,10 +253,11 @@ def binary(name: str, lhs: object, rhs: object) -> Scalar:
 
     As in C, integers narrower than 32 bits are computed in 32 bits.
     """
+    from hidet.frontends.script.vectors import Vector, elementwise
+
     lhs, rhs = plain_number(lhs), plain_number(rhs)
-    for operand in (lhs, rhs):
-        if isinstance(operand, Lanewise):  # it has the operators of a scalar
-            return cast("Scalar", operand.binary(name, lhs, rhs))
+    if isinstance(lhs, Vector) or isinstance(rhs, Vector):  # it has the operators of a scalar
+        return cast("Scalar", elementwise(name, partial(binary, name), lhs, rhs))
     for operand in (lhs, rhs):
         if not isinstance(operand, Scalar) and not is_number(operand):
             raise ScriptError(
@@ -374,13 +362,3 @@ def branch_of(condition: Scalar, then: Arm, otherwise: Arm) -> Scalar:
     kind = then[1].type
     op = insert(scf.IfOp(condition.ssa, [kind.ir], Region(then[0]), Region(otherwise[0])))
     return Scalar(op.results[0], kind)
-
-
-def elementary(name: str, operand: object) -> Scalar:
-    """Compute a unary function; of an integer in `f32`, of a vector elementwise."""
-    if isinstance(operand, Lanewise):
-        return cast("Scalar", operand.map(lambda each: elementary(name, each)))
-    value = scalar_of(operand)
-    kind = value.type if value.type.is_float else F32
-    wide = convert(value, F32 if kind.bits == 16 else kind)
-    return convert(Scalar(insert(FUNCTIONS[name](wide.ssa)).results[0], wide.type), kind)

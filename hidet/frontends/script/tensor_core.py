@@ -256,8 +256,8 @@ def wgmma_async(
         _descriptor(b_desc),
         element,
         convert(scale_d, BOOL).ssa,
-        trans_a=bool(known_number("trans_a", int(bool(trans_a)), (0, 1))),
-        trans_b=bool(known_number("trans_b", int(bool(trans_b)), (0, 1))),
+        trans_a=bool(trans_a),
+        trans_b=bool(trans_b),
     )
     insert(op)
 

@@ -105,9 +105,7 @@ def _extent(dimension: Dimension) -> int:
 def _place(dimension: Dimension) -> Index:
     """Return the index of the block in its cluster along a dimension."""
     extent = _extent(dimension)
-    if extent == 1:
-        return 0
-    return id_of("blockIdx", BlockIdOp, dimension) % extent
+    return 0 if extent == 1 else id_of("blockIdx", BlockIdOp, dimension) % extent
 
 
 def _cluster(dimension: Dimension) -> Index:

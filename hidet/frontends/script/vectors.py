@@ -7,7 +7,6 @@ one load of 16 bytes. Vectors of 16-bit floats are computed in pairs, by packed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from operator import itemgetter
 from typing import NoReturn
 
@@ -18,14 +17,14 @@ from xdsl.ir import Attribute, SSAValue
 from hidet.dialects.cuda.arithmetic import JoinOp, PackedFunction, PackedOp, PartOp, word_bits
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
-from hidet.frontends.script.messages import describe
-from hidet.frontends.script.scalars import Lanewise, Scalar, binary, convert, is_number, operators
+from hidet.frontends.script.messages import Value, describe
+from hidet.frontends.script.scalars import Scalar, convert, is_number, operators
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import ElementType, ScalarType, VectorType, common_type
 from hidet.frontends.script.variables import mark_sign
 
 
-class Vector(Lanewise):
+class Vector(Value):
     """A vector value of the kernel; operators work elementwise."""
 
     __slots__ = ("_elements", "type")
@@ -76,10 +75,6 @@ class Vector(Lanewise):
         """Apply a function to each element."""
         elements = tuple(map(function, self.elements))
         return Vector(VectorType(elements[0].type, len(elements)), elements)
-
-    def binary(self, name: str, lhs: object, rhs: object) -> Vector:
-        """Compute an operator elementwise, see `elementwise`."""
-        return elementwise(name, partial(binary, name), lhs, rhs)
 
     def __bool__(self) -> NoReturn:
         raise ScriptError(
