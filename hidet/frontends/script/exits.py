@@ -10,7 +10,7 @@ them before printing.
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Literal
 
 from hidet.dialects.cuda import LeaveKind, LeaveOp
@@ -50,14 +50,12 @@ class Exit:
 
     kind: ExitKind
     start: Bookmark
-    _variable: Variable | None = None
 
+    @cached_property
     def variable(self) -> Variable:
-        """Return the flag, which is true while the exit has not been taken."""
-        if self._variable is None:
-            with current().at(self.start):
-                self._variable = make_variable(NAMES[self.kind], True)
-        return self._variable
+        """The flag, which is true while the exit has not been taken."""
+        with current().at(self.start):
+            return make_variable(NAMES[self.kind], True)
 
 
 @dataclass(eq=False)
@@ -112,7 +110,7 @@ class Exits:
         if value is not None:
             self.store_result(value)
         taken_exit = frame.exits[kind]
-        taken_exit.variable().write(False)
+        taken_exit.variable.write(False)
         leave = self._leave_kind(kind, self.frames.index(frame))
         if leave is not None:
             insert(LeaveOp(leave))
@@ -196,7 +194,7 @@ class Exits:
             leave = self._leave_kind(each.kind, len(self.frames) - 1 if is_break else 0)
             self.taken[each] = leave is None
             if leave is not None:
-                with current().when(negated(each.variable().read()).ssa):
+                with current().when(negated(each.variable.read()).ssa):
                     insert(LeaveOp(leave))
 
     def begin_iteration(self) -> None:
@@ -211,4 +209,4 @@ class Exits:
 
     def none_taken(self, pending: Iterable[Exit]) -> Scalar:
         """Return the condition that none of some exits has been taken."""
-        return reduce(Scalar.__and__, [each.variable().read() for each in pending])
+        return reduce(Scalar.__and__, [each.variable.read() for each in pending])
