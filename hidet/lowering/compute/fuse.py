@@ -110,15 +110,12 @@ class Fuser:
         """Add an op to the latest group that it reads and may join, or to a new one."""
         producers = self._producers(op)
         latest = max(producers, key=lambda group: group.number, default=None)
-        if isinstance(op, GridOp) and (joined := self._joined(op, producers)) is not None:
-            group = joined
-        elif isinstance(op, MatmulOp) and (shared := self._shared(op, latest)) is not None:
-            group = shared
+        group = None
+        if isinstance(op, GridOp):
+            group = self._joined(op, producers) or self._beside(op, latest)
+        elif isinstance(op, MatmulOp) and (group := self._shared(op, latest)) is not None:
             op.operands[0] = group.anchors[0].operands[0]
-        elif isinstance(op, GridOp) and (beside := self._beside(op, latest)) is not None:
-            group = beside
-        else:
-            group = self._new_group(op)
+        group = group or self._new_group(op)
         self._join(op, group)
         if group.kind is Kind.CALL:
             return

@@ -140,9 +140,8 @@ def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
 
 
 def reduces_same_rows(grid: GridOp, other: GridOp) -> bool:
-    """Return whether two grids reduce as many rows, of tensors with the same strides."""
-    rows = rows_of_grid(grid)
-    is_same = rows is not None and rows == rows_of_grid(other)
+    """Return whether a grid that reduces rows and another one do so with the same strides."""
+    is_same = rows_of_grid(grid) == rows_of_grid(other)
     return is_same and not set(_strides(grid)).isdisjoint(_strides(other))
 
 

@@ -135,14 +135,13 @@ def moments_of_runs(b: GraphBuilder, runs: SSAValue) -> SSAValue:
     """
     first = b.narrow(runs, 2, 0, 1)
 
-    def mean_distance(power: int) -> SSAValue:
-        """Return the mean power of distances, which are computed anew: nothing else reads them."""
-        distance = b.emit(graph.SubOp(runs, first))
-        distance = distance if power == 1 else b.emit(graph.MulOp(distance, distance))
-        return b.emit(graph.MeanOp(distance, [2], keepdims=True))
+    def distance() -> SSAValue:
+        """Return the distances, anew for each mean: nothing else reads them, so none is stored."""
+        return b.emit(graph.SubOp(runs, first))
 
-    mean, shift = b.emit(graph.AddOp(first, mean_distance(1))), mean_distance(1)
-    variance = b.emit(graph.SubOp(mean_distance(2), b.emit(graph.MulOp(shift, shift))))
+    shifts = [b.emit(graph.MeanOp(distance(), [2], keepdims=True)) for _ in range(2)]
+    mean, square = b.emit(graph.AddOp(first, shifts[0])), b.emit(graph.MulOp(shifts[1], shifts[1]))
+    variance = b.emit(graph.SubOp(mean_of_squares(b, distance(), [2]), square))
     return b.emit(graph.PackOp(b.emit(graph.ConcatOp([mean, variance], 2)), range(4)))
 
 

@@ -100,8 +100,7 @@ def _first_words(words: Tensor, count: int) -> Tensor:
 
 def _padded(words: Tensor, size: int) -> Tensor:
     """Return rows with the largest integer behind them."""
-    rest = size - words.shape[-1]
-    return torch.constant_pad_nd(words, [0, rest], torch.iinfo(words.dtype).max)
+    return torch.constant_pad_nd(words, [0, size - words.shape[-1]], torch.iinfo(words.dtype).max)
 
 
 def _sorted_words(words: Tensor) -> Tensor:
