@@ -30,13 +30,13 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from hidet.backend.printer import print_kernel
-from hidet.collector_pause import collector_paused
 from hidet.context import make_context
 from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.graph.base import GraphOp, shape_of
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
+from hidet.loading import collector_paused
 from hidet.lowering.pipelines import PassOptions, passes_of
 
 SLACK = 2.0
