@@ -36,7 +36,7 @@ STAGES: dict[str, str] = {
     "cuda": """
         simplify-index early-cse interchange-loops vectorize instrument-memory flatten-memrefs
         plan-shared-memory infer-readonly demote-scf-values integer-ranges index-width restore-exits
-        form-expressions hoist-tensor-maps insert-waits
+        strength-reduce form-expressions hoist-tensor-maps insert-waits
     """,
     "host": """
         mark-constants plan-memory pass-tensor-maps overlap-launches

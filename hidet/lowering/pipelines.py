@@ -61,6 +61,7 @@ CUDA = (
     "integer-ranges",  # arithmetic is final
     "index-width",  # index arithmetic is final
     "restore-exits",  # later passes would miss the guards
+    "strength-reduce",  # index arithmetic and its widths are final
     "form-expressions",  # last: later changes would invalidate its decisions
 )
 

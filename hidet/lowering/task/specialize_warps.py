@@ -388,7 +388,9 @@ class _Specialization:
         b, number = builder, builder.index(step)
         turn = b.add(b.div(number, self.stages), phase)
         parity = b.index(b.mod(b.index(turn), 2))
-        return b.index(b.mod(number, self.stages)), b.insert(arith.IndexCastOp(parity, i32)).result
+        stage = b.index(b.mod(number, self.stages))
+        stage.name_hint, parity.name_hint = "stage", "parity"
+        return stage, b.insert(arith.IndexCastOp(parity, i32)).result
 
     def _set_registers(self, builder: KernelBuilder, action: str) -> None:
         """Set the register count of a group by `setmaxnreg`, if the kernel has enough consumers."""

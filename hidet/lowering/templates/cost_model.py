@@ -47,7 +47,7 @@ class Pace:
 
 PACES = {
     THREAD: Pace(4.0e5, 126e3, 13e3, 0.8, 0.064, 0.45, 0.2),
-    WARP: Pace(2.36e6, 170e3, 15.9e3, 0.4, 0.058, 0.144, 0.1),
+    WARP: Pace(2.36e6, 120e3, 15.9e3, 0.4, 0.058, 0.144, 0.1),
     WARP_GROUP: Pace(3.6e6, 170e3, 20e3, 0.56, 0.058, 0.144, 0.1),
 }
 """By the threads of an instruction: FMA, `mma.sync` and `wgmma`."""
@@ -64,8 +64,8 @@ STAGED_STORES = 80e3
 TURN = 0.48
 """Microseconds between two tiles of a persistent block."""
 
-GATHER = 2.7
-"""The slowdown of gathered loads."""
+GATHER, GATHER_STEP = 2.7, 0.08
+"""The slowdown of gathered loads, and the minimum microseconds of an iteration with them."""
 
 PARTIAL = 1.4
 """The slowdown of accesses to results and residuals by tiles with rows of partial cache lines (1x1
@@ -74,10 +74,10 @@ convolutions, H100)."""
 WIDENING = {128: 1.0, 64: 1.5, 32: 2.5}
 """The slowdown of TMA loads by the bytes of a swizzled row: narrow rows take as long (H100)."""
 
-CACHE = 95e3
+CACHE = 100e3
 """The bytes per microsecond and multiprocessor that the L2 cache delivers if all of them load tiles
-by TMA (convolutions and matmuls with K from 768 to 18432, H100). Consumers that take turns reach
-more."""
+by TMA (convolutions and matmuls with K from 256 to 18432, H100, H200). Consumers that take turns
+reach more."""
 
 LAUNCH, START = 0.55, 0.63
 """Microseconds to start a kernel, and a block."""
@@ -135,7 +135,8 @@ def estimate(
     rounds = share if stays else ceil_div(share, resident)
     streams = stays and problem.streams and not gathers
     fetched = rounds * (steps + (0 if streams else min(choice.stages, steps)))
-    waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), pace.step)
+    step = GATHER_STEP if gathers else pace.step
+    waiting = fetched * max(pace.latency / max(choice.stages - 1, 0.5), step)
     times = (products, traffic, memory, waiting)
     if choice.schedule == PINGPONG:
         cache = 0
@@ -191,13 +192,14 @@ def throughput(choice: Blocking, problem: Problem, arch: Arch) -> Throughput:
     rate = pace.products * _efficiency(choice, len(problem.columns))
     products = work * choice.block_m * choice.block_n / rate
     rows = choice.block_m * (GATHER if choice.gathers(problem) else 1)
-    loaded = work * 2 * (rows + choice.block_n * _widening(choice, problem))
-    traffic = loaded / pace.traffic
+    columns = choice.block_n * _widening(choice, problem)
+    traffic = work * 2 * (rows + columns) / pace.traffic
     results = (1 + problem.residuals) * problem.m * problem.n
     is_partial = choice.block_n < problem.n and choice.block_n * problem.result_bytes % LINE
     if group == WARP_GROUP and problem.residuals and is_partial:
         results *= PARTIAL
-    cache = loaded * tiles / share / arch.processors / CACHE if group == WARP_GROUP else 0
+    loaded = work * 2 * (choice.block_m + columns) * tiles / share  # by all multiprocessors
+    cache = loaded / arch.processors / CACHE if group == WARP_GROUP else 0
     return products, traffic, problem.memory_time(results, arch), cache
 
 

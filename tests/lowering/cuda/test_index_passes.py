@@ -184,6 +184,7 @@ def assert_same(module, *passes, threads=None):
 class Program:
     """Draws a kernel of loops, branches and index arithmetic."""
 
+    NUMBERS, STEPS = (1, 2, 3, 4, 8, 16, 32), (1, 2, 8, 32)
     OPS = (arith.AddiOp, arith.SubiOp, arith.MinSIOp, arith.MaxSIOp)
     DIVISIONS = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.CeilDivSIOp)
 
@@ -217,7 +218,7 @@ class Program:
     def arithmetic(self, values):
         builder, value = self.builder, self.rng.choice(values)
         kind = self.rng.choice(["binary", "mul", "div", "div", "mod", "add", "select"])
-        number = builder.index(self.rng.choice([1, 2, 3, 4, 8, 16, 32]))
+        number = builder.index(self.rng.choice(self.NUMBERS))
         if kind == "binary":
             op = self.rng.choice(self.OPS)
             return builder.insert(op(value, self.rng.choice(values))).results[0]
@@ -249,7 +250,7 @@ class Program:
         builder, body = self.builder, Block(arg_types=[IndexType()])
         start = self.rng.choice([builder.index(0), builder.index(2), values[0]])
         stop = self.rng.choice([1, 3, 4, 32])
-        step = self.rng.choice([1, 2, 8, 32])
+        step = self.rng.choice(self.STEPS)
         with builder.inside(body):
             self.block([*values, body.args[0]], depth)
             builder.insert(scf.YieldOp())
@@ -290,6 +291,70 @@ def test_simplified_programs_stay_as_they_are(rng):
     once = len(list(program.module.walk()))
     apply(program.module, "simplify-index")
     assert len(list(program.module.walk())) <= once
+
+
+ODD = st.sampled_from([3, 5, 6, 7, 11])
+RING = """
+cuda.kernel @ring() grid(1) block(2) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %step = arith.constant {step} : index
+  %trips = arith.constant 40 : index
+  %end = arith.muli %step, %trips : index
+  %stages = arith.constant {stages} : index
+  %all = arith.constant {all} : index
+  scf.for %tile = %c0 to %c3 step %c1 {{
+    scf.for %k = %c0 to %end step %step {{
+      %base = arith.muli {tile}, %trips : index
+      %trip = arith.divsi %k, %step : index
+      %number = arith.addi %base, %trip : index
+      %stage = arith.remsi %number, %stages : index
+      %turn = arith.divsi %number, %stages : index
+      %phase = arith.addi %turn, %c1 : index
+      %parity = arith.remsi %phase, %c2 : index
+      %inner = arith.remsi %k, %all : index
+      %tap = arith.divsi %k, %all : index
+      %tap3 = arith.remsi %tap, %c3 : index
+      cuda.sync_threads
+      "test.op"(%stage, %parity, %inner, %tap, %tap3) : (index, index, index, index, index) -> ()
+    }}
+  }}
+}}
+"""
+
+
+class PipelinedProgram(Program):
+    """Draws a kernel whose loops synchronize, and divide by numbers that are no powers of two."""
+
+    NUMBERS, STEPS = (1, 2, 3, 5, 6, 7, 11, 12, 24), (1, 2, 3, 4)
+
+    def block(self, values, depth):
+        self.builder.insert(SyncThreadsOp())
+        super().block(values, depth)
+
+
+@settings(max_examples=300)
+@given(st.randoms(use_true_random=False))
+def test_pipelined_programs_keep_their_trace(rng):
+    """Divisions may be of what is negative, of inner loops, of sums, and of other quotients."""
+    program = PipelinedProgram(rng)
+    assert_same(program.module, "simplify-index", "strength-reduce", threads=8)
+
+
+@given(st.data())
+def test_rings_are_carried(data):
+    """Stages, parities and taps have no divisions left, wherever the ring starts."""
+    draw = data.draw
+    step, stages, taps = draw(st.sampled_from([1, 16, 48])), draw(ODD), draw(ODD)
+    tile = draw(st.sampled_from(["%tile", "%c0"]))
+    module = parse(RING.format(step=step, stages=stages, all=step * taps, tile=tile))
+    before = run(next(iter(module.ops)))
+    apply(module, "simplify-index", "index-width", "strength-reduce")
+    assert run(next(iter(module.ops))) == before
+    (loop,) = (op for op in module.walk() if isinstance(op, scf.ForOp) and op.iter_args)
+    assert not {"arith.remsi", "arith.divsi"} & set(names(loop))
 
 
 # Random programs that access memory.
