@@ -13,6 +13,7 @@ from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
 from hidet.frontends.torch.decomposed.refusal import refusing
+from hidet.frontends.torch.decomposed.scans import SCANS
 from hidet.frontends.torch.decomposed.sorting import SORTING
 from hidet.frontends.torch.decomposed.special import SPECIAL
 from hidet.frontends.torch.decomposed.writes import WRITES
@@ -26,6 +27,7 @@ FAMILIES = {
     "matrices": MATRICES,
     "pooling": POOLING,
     "randomness": RANDOMNESS,
+    "scans": SCANS,
     "sorting": SORTING,
     "special": SPECIAL,
     "writes": WRITES,

@@ -1,4 +1,4 @@
-"""Sorting, and scans in blocks.
+"""Sorting.
 
 What is sorted are integers of a key and a position. In short rows, the rank of an element is the
 number of those that are smaller: one kernel without intermediates, but quadratic work. Longer ones
@@ -6,7 +6,6 @@ are sorted by the kernels of `hidet.frontends.torch.sort_kernels`.
 """
 
 from collections.abc import Callable
-from math import prod
 from typing import Any
 
 import torch
@@ -30,8 +29,6 @@ what is searched: parts are sorted with less work, by more blocks."""
 COMPARED, LARGEST = 1024, {"cpu": 1 << 26, "cuda": 1 << 31}
 """The maximal length of rows of which all pairs are compared, and the maximal number of comparisons
 for longer ones, by device."""
-BLOCK = 16
-"""The length of the blocks of a scan: short enough for one thread to reduce each prefix."""
 
 
 def compared_rows(x: Tensor, dim: int) -> Tensor:
@@ -248,98 +245,9 @@ def bucketize(
     return searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
-# ----------------------------------------------------------------------------- scans
-
-Reduce = Callable[[Callable[[], Tensor]], Tensor]
-"""A reduction of dimension -2 of the tensor that a function returns.
-
-The function is called for each use: a mask is then computed twice, but never stored.
-"""
-Join = Callable[[Tensor, Tensor], Tensor]
-"""The reduction of two prefixes, given those of both."""
-
-
-def _scan(x: Tensor, neutral: float, reduce: Reduce, join: Join) -> Tensor:
-    """Return the reductions of all prefixes of the middle dimension.
-
-    Those of a block, from all pairs of its elements, are joined with a scan of the blocks before.
-    """
-    outer, size, inner = x.shape
-    if size < 2:
-        return x
-    length = min(size, BLOCK)
-    padded = torch.constant_pad_nd(x, [0, 0, 0, -size % length], neutral)
-    blocks = padded.reshape(outer, padded.shape[1] // length, length, inner)
-    # A lower triangle made of views, which no kernel stores.
-    ones = torch.ones(length, dtype=torch.bool, device=x.device)
-    inside = torch.constant_pad_nd(ones, [length - 1, 0]).unfold(0, length, 1).flip(1)[..., None]
-    found = reduce(lambda: torch.where(inside, blocks[:, :, None], neutral)).to(x.dtype)
-    if size > length:
-        totals = reduce(lambda: blocks[:, :-1]).to(x.dtype)
-        before = _scan(totals, neutral, reduce, join)
-        found = join(found, torch.constant_pad_nd(before, [0, 0, 1, 0], neutral)[:, :, None])
-    return found.reshape(padded.shape)[:, :size]
-
-
-def _around(x: Tensor, dim: int) -> Tensor:
-    """Return a tensor of three dimensions, of which a given one is in the middle."""
-    x = x.reshape(1) if x.dim() == 0 else x
-    dim %= x.dim()
-    return x.reshape(prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
-
-
-def _scanned(neutral: float, reduce: Reduce, join: Join) -> Callable[..., Any]:
-    """Return the decomposition of a scan, of 16-bit numbers in float32."""
-
-    def scanned(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-        require(not x.is_complex())
-        kind = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-        wide = torch.promote_types(kind, torch.float32) if kind.is_floating_point else kind
-        rows = _around(x.to(kind).to(wide), dim)
-        return _scan(rows, neutral, reduce, join).to(kind).reshape(x.shape)
-
-    return scanned
-
-
-def _logsumexp(parts: Callable[[], Tensor]) -> Tensor:
-    largest = parts().amax(-2, True)
-    finite = torch.where(largest.isinf(), 0, largest)
-    return (parts() - finite).exp().sum(-2).log() + finite.squeeze(-2)
-
-
-def _extremes(largest: bool) -> Callable[[Tensor, int], Any]:
-    """Return the decomposition of a cumulative maximum or minimum, with the last one's index."""
-
-    def extremes(x: Tensor, dim: int) -> Any:
-        require(not x.is_complex())
-        rows = _around(x.to(torch.int8) if x.dtype is torch.bool else x, dim)
-        low, high = -torch.inf, torch.inf
-        if not rows.is_floating_point():
-            low, high = torch.iinfo(rows.dtype).min, torch.iinfo(rows.dtype).max
-        if largest:
-            found = _scan(rows, low, _largest, torch.maximum)
-        else:
-            found = _scan(rows, high, lambda parts: parts().amin(-2), torch.minimum)
-        places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
-        last = torch.where((rows == found) | rows.isnan(), places, 0)
-        where = _scan(last, 0, _largest, torch.maximum).long()
-        return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
-
-    return extremes
-
-
-def _largest(parts: Callable[[], Tensor]) -> Tensor:
-    return parts().amax(-2)
-
-
 SORTING: dict[Any, Callable[..., Any]] = {
     aten.bucketize.Tensor: bucketize,
-    aten.cummax.default: _extremes(True),
-    aten.cummin.default: _extremes(False),
-    aten.cumprod.default: _scanned(1, lambda parts: parts().prod(-2), torch.mul),
-    aten.cumsum.default: _scanned(0, lambda parts: parts().sum(-2), torch.add),
     aten.kthvalue.default: kthvalue,
-    aten.logcumsumexp.default: _scanned(-torch.inf, _logsumexp, torch.logaddexp),
     aten.median.default: _of_all(median),
     aten.median.dim: median,
     aten.nanmedian.default: _of_all(nanmedian),
@@ -349,4 +257,4 @@ SORTING: dict[Any, Callable[..., Any]] = {
     aten.sort.stable: sort,
     aten.topk.default: topk,
 }
-"""The decompositions of sorting and scans."""
+"""The decompositions of sorting."""

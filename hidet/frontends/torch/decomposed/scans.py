@@ -1,0 +1,117 @@
+"""Inclusive scans, by the kernels of `hidet.frontends.torch.scan_kernels`."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hidet.driver.script import CompiledFunction
+from hidet.frontends.torch.decomposed.refusal import require
+from hidet.frontends.torch.decomposed.sorting import SHARED_BYTES
+
+aten = torch.ops.aten
+
+RUN, THREADS = 8, {"cpu": 1, "cuda": 1024}
+"""The fewest elements of a thread, and the most threads of a block, by device."""
+ALONE, MANY = 64, 1 << 14
+"""The longest column that one thread reduces, if there are as many."""
+COLUMNS = 16
+"""The most adjacent columns of a block: half a warp reads the elements of a row together."""
+
+JOINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "sum": torch.add,
+    "product": torch.mul,
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+    "logsumexp": torch.logaddexp,
+}
+"""The reductions of two prefixes, given those of both."""
+
+
+def _scan(x: Tensor, name: str) -> Tensor:
+    """Return the reductions of all prefixes of the middle dimension.
+
+    Those of a part that fits in shared memory are joined with a scan of the parts before.
+    """
+    from hidet.frontends.torch.scan_kernels import scan_columns, scan_rows  # imports scripts
+
+    outer, size, inner = x.shape
+    if x.numel() == 0 or size < 2:
+        return x
+    threads, element = THREADS[x.device.type], str(x.dtype).removeprefix("torch.")
+    if threads == 1 or size <= (ALONE if outer * inner >= MANY else RUN):
+        kernel = scan_columns(element, outer, size, inner, min(threads, COLUMNS**2), name)
+        return _run(kernel, x)
+    columns = min(COLUMNS, 1 << (inner.bit_length() - 1))
+    part = SHARED_BYTES // (x.itemsize * columns)
+    if size > part:
+        parts = torch.constant_pad_nd(x, [0, 0, 0, -size % part]).reshape(-1, part, inner)
+        found = _scan(parts, name).reshape(outer, -1, part, inner)
+        before = _scan(found[:, :-1, -1], name)[:, :, None]
+        later = JOINS[name](before, found[:, 1:])
+        return torch.cat([found[:, :1], later], 1).reshape(outer, -1, inner)[:, :size]
+    runs = min(threads // columns, (1 << (size - 1).bit_length()) // RUN)
+    return _run(scan_rows(element, outer, size, inner, columns, runs, name), x)
+
+
+def _run(kernel: CompiledFunction, x: Tensor) -> Tensor:
+    """Return what a kernel computes of a tensor."""
+    rows = x.contiguous()
+    (found,) = kernel.functional([rows], [torch.empty_like(rows)])
+    return found
+
+
+def _around(x: Tensor, dim: int) -> Tensor:
+    """Return a tensor of three dimensions, of which a given one is in the middle."""
+    require(not x.is_complex() and x.device.type in THREADS)
+    x = x.reshape(1) if x.dim() == 0 else x
+    dim %= x.dim()
+    return x.reshape(prod(x.shape[:dim]), x.shape[dim], prod(x.shape[dim + 1 :]))
+
+
+def _least(kind: torch.dtype) -> torch.dtype:
+    """Return the narrowest type that scans of a type are computed in."""
+    return torch.float32 if kind.is_floating_point else torch.int32
+
+
+def _scanned(name: str) -> Callable[..., Any]:
+    """Return the decomposition of a scan.
+
+    As in torch, numbers of 16 bits are reduced in float32, and those of 32 bits on the CPU, where
+    one thread reduces a row, in float64.
+    """
+
+    def scanned(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+        kind = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+        wide = torch.promote_types(kind, _least(kind))
+        if kind is torch.float32 and x.device.type == "cpu":
+            wide = torch.float64
+        return _scan(_around(x.to(kind).to(wide), dim), name).to(kind).reshape(x.shape)
+
+    return scanned
+
+
+def _extremes(name: str) -> Callable[[Tensor, int], Any]:
+    """Return the decomposition of a cumulative maximum or minimum, with the last one's index."""
+
+    def extremes(x: Tensor, dim: int) -> Any:
+        rows = _around(x.to(torch.promote_types(x.dtype, _least(x.dtype))), dim)
+        found = _scan(rows, name)
+        places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
+        last = torch.where((rows == found) | rows.isnan(), places, 0)
+        where = _scan(last, "maximum").long()
+        return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
+
+    return extremes
+
+
+SCANS: dict[Any, Callable[..., Any]] = {
+    aten.cummax.default: _extremes("maximum"),
+    aten.cummin.default: _extremes("minimum"),
+    aten.cumprod.default: _scanned("product"),
+    aten.cumsum.default: _scanned("sum"),
+    aten.logcumsumexp.default: _scanned("logsumexp"),
+}
+"""The decompositions of scans."""
