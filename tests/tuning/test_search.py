@@ -27,7 +27,7 @@ def run(search, time, results=lambda config: 0):
     return rounds
 
 
-@pytest.mark.parametrize(("space", "first"), [(1, 8), (2, 16)])
+@pytest.mark.parametrize(("space", "first"), [(1, 8), (2, 10)])
 def test_rounds(problem, space, first):
     the_problem = problem(F16, arch="sm_80")
     order = random.sample(range(1000), len(the_problem.configs))
