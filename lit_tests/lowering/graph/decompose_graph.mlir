@@ -384,3 +384,21 @@ func.func @variance(%x : tensor<2x131072xf32>, %y : tensor<2x1024xf32>) -> (tens
 // CHECK-NEXT:    %[[D2:\d+]] = graph.mul %[[D]], %[[D]]
 // CHECK:         graph.mean {{.*}} -> tensor<2x1x1xf32>
 // CHECK:         %b = graph.var %y
+
+// So is the softmax of a few long rows; the powers of a part that is -inf throughout are zero.
+func.func @long_softmax(%x : tensor<2x32768xf32>) -> tensor<2x32768xf32> {
+  %y = graph.softmax %x {axis = 1 : i64} : tensor<2x32768xf32>
+  func.return %y : tensor<2x32768xf32>
+}
+
+// CHECK-LABEL: func.func @long_softmax(
+// CHECK:         %[[RUNS:\d+]] = graph.reshape %x : (tensor<2x32768xf32>) -> tensor<2x512x64xf32>
+// CHECK-NEXT:    %[[MAXIMA:\d+]] = graph.max %[[RUNS]] {axes = array<i64: 2>, keepdims = true}
+// CHECK:         %[[FINITE:\d+]] = graph.maximum %[[MAXIMA]], %{{\d+}}
+// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[RUNS]], %[[FINITE]]
+// CHECK-NEXT:    %[[P:\d+]] = graph.exp %[[D]]
+// CHECK-NEXT:    %[[SUMS:\d+]] = graph.sum %[[P]] {axes = array<i64: 2>, keepdims = true}
+// CHECK-NEXT:    %[[LARGEST:\d+]] = graph.max %[[MAXIMA]] {axes = array<i64: 1>, keepdims = true}
+// CHECK:         %[[SCALED:\d+]] = graph.mul %[[SUMS]], %{{\d+}}
+// CHECK-NEXT:    graph.sum %[[SCALED]] {axes = array<i64: 1>, keepdims = true}
+// CHECK:         %y = graph.div
