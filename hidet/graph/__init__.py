@@ -9,8 +9,7 @@ graph(a)
 
 from hidet import ops
 from hidet.absent import explain_missing
-from hidet.frontends.trace.built import BuiltGraph, CudaGraph
-from hidet.frontends.trace.flow_graph import FlowGraph, optimize, trace_from
+from hidet.frontends.trace.flow_graph import BuiltGraph, CudaGraph, FlowGraph, optimize, trace_from
 from hidet.frontends.trace.pass_context import PassContext
 from hidet.frontends.trace.recording import Operator
 from hidet.graph import frontend

@@ -28,8 +28,7 @@ from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import Spec
-from hidet.frontends.trace.built import BuiltGraph
-from hidet.frontends.trace.flow_graph import FlowGraph
+from hidet.frontends.trace.flow_graph import BuiltGraph, FlowGraph
 from hidet.frontends.trace.fused import Reader
 from hidet.frontends.trace.pass_context import GraphSettings
 from hidet.frontends.trace.recorded import Recorded

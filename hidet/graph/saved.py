@@ -23,8 +23,7 @@ from hidet.frontends.torch.direct import DirectCall
 from hidet.frontends.torch.imported import ImportedGraph, Returned
 from hidet.frontends.torch.program import output_of, read
 from hidet.frontends.torch.storage import Spec, View
-from hidet.frontends.trace.built import BuiltGraph
-from hidet.frontends.trace.flow_graph import FlowGraph
+from hidet.frontends.trace.flow_graph import BuiltGraph, FlowGraph
 from hidet.runtime.container import write
 from hidet.runtime.plan import Plan
 from hidet.runtime.specs import DtypeName

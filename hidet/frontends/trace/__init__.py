@@ -6,8 +6,8 @@ frontend lowers it.
 - `recording`: operator calls, which run eagerly, or are recorded if an argument is symbolic;
 - `tracing`: traces functions of torch tensors to ATen graphs, and imports them;
 - `recorded`: recorded operators in topological order;
-- `flow_graph`: the public class for recorded graphs: printing, optimization, compilation, calls;
+- `flow_graph`: the public classes of recorded graphs, which are printed, optimized and compiled,
+  and of compiled ones;
 - `fused`: graphs after the fusion passes;
-- `built`: compiled graphs;
 - `sizes`: symbolic dimensions.
 """

@@ -209,6 +209,9 @@ P = ParamSpec("P")
 T: TypeAlias = torch.Tensor
 """The type of the arguments and results of functions that become operators."""
 
+Ints: TypeAlias = int | tuple[int, ...]
+"""A number for all dimensions or one for each; or one dimension or several."""
+
 
 def operator(function: Callable[P, Any]) -> Callable[..., Any]:
     """Wrap a function of torch tensors as an operator with the same signature."""

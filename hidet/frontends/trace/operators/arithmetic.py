@@ -4,10 +4,7 @@ from functools import reduce
 
 import torch
 
-from hidet.frontends.trace.recording import T, binary, operator, unary
-
-Ints = int | tuple[int, ...]
-"""One dimension or shift, or several."""
+from hidet.frontends.trace.recording import Ints, T, binary, operator, unary
 
 abs = unary(torch.abs, "the absolute value")
 acos = unary(torch.acos, "the arc cosine")

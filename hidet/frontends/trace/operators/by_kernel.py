@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, TypeAlias
 
 from hidet.frontends.trace.operators import contraction, transform
-from hidet.frontends.trace.operators.contraction import Ints
+from hidet.frontends.trace.recording import Ints
 
 Tensor: TypeAlias = Any
 """A `hidet.Tensor`."""

@@ -5,10 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch.nn import functional as nn
 
-from hidet.frontends.trace.recording import T, named_operator, operator
-
-Ints = int | tuple[int, ...]
-"""A number for all dimensions, or one for each."""
+from hidet.frontends.trace.recording import Ints, T, named_operator, operator
 
 
 @operator

@@ -1,17 +1,18 @@
-"""Layers of neural networks: activation, normalization and pooling.
+"""Layers of neural networks: activation, normalization, pooling, resizing.
 
 `accumulate_dtype` is the type of the statistics of a normalization, at least float32. `padding` of
 a pooling is a number, one per dimension, or all leading then all trailing ones, which are equal.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import floor
 
 import torch
 from torch.nn import functional as nn
 
 from hidet.errors import HidetError
-from hidet.frontends.trace.operators.contraction import Ints
-from hidet.frontends.trace.recording import T, named_operator, operator, unary
+from hidet.frontends.resizing import Rule, resized
+from hidet.frontends.trace.recording import Ints, T, named_operator, operator, unary
 
 hardsigmoid = unary(nn.hardsigmoid, "clamp(x / 6 + 1/2, 0, 1)")
 hardswish = unary(nn.hardswish, "x * hardsigmoid(x)")
@@ -196,3 +197,56 @@ adaptive_avg_pool3d = _adaptive(nn.adaptive_avg_pool3d, "means")
 adaptive_max_pool1d = _adaptive(nn.adaptive_max_pool1d, "maxima")
 adaptive_max_pool2d = _adaptive(nn.adaptive_max_pool2d, "maxima")
 adaptive_max_pool3d = _adaptive(nn.adaptive_max_pool3d, "maxima")
+
+
+@operator
+def resize2d(
+    data: T,
+    *,
+    size: Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    method: str = "nearest",
+    coordinate_transformation_mode: str = "half_pixel",
+    rounding_method: str = "round_prefer_floor",
+    roi: Sequence[float] | None = None,
+    cubic_alpha: float = -0.75,
+    cubic_exclude: bool = False,
+    extrapolation_value: float | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> T:
+    """Return images [n, c, h, w] resized; see `Resize` of ONNX.
+
+    Args:
+        data: the images.
+        size: the new height and width; exclusive with `scale_factor`.
+        scale_factor: their ratio to the old ones: a number, or two.
+        method: "nearest", "linear" or "cubic".
+        coordinate_transformation_mode: the mapping of new coordinates to old ones.
+        rounding_method: the rounding of coordinates for the method "nearest".
+        roi: the region of "tf_crop_and_resize": top, left, bottom and right, relative to the size.
+        cubic_alpha: the coefficient of the cubic interpolation.
+        cubic_exclude: whether weights outside of the image are 0.
+        extrapolation_value: the value outside of the image with "tf_crop_and_resize"; default 0.
+        recompute_scale_factor: whether to compute the factor from the sizes.
+    """
+    old = data.shape[2:]
+    if (size is None) == (scale_factor is None):
+        raise HidetError("resize2d takes either size or scale_factor")
+    factors: Sequence[float] = []
+    if scale_factor is not None:
+        is_scalar = isinstance(scale_factor, int | float)
+        factors = (scale_factor, scale_factor) if is_scalar else tuple(scale_factor)
+        size = [floor(factor * each) for factor, each in zip(factors, old, strict=True)]
+    sizes = [] if size is None else list(size)
+    if recompute_scale_factor or not factors:
+        factors = [new / each for new, each in zip(sizes, old, strict=True)]
+    outside = 0.0 if extrapolation_value is None else extrapolation_value
+    rule = Rule(
+        method,
+        coordinate_transformation_mode,
+        rounding_method,
+        cubic_alpha,
+        cubic_exclude,
+        extrapolation=outside,
+    )
+    return resized(data, (2, 3), sizes, factors, rule, [] if roi is None else roi)

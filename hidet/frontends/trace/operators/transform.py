@@ -1,19 +1,19 @@
-"""Data movement: reshaping, slicing, padding, gathering, type conversion and quantization."""
+"""Data movement: reshaping, slicing, padding, gathering, scattering, conversion, quantization."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
 from types import EllipsisType
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 import torch
 from torch.nn import functional as nn
 
 from hidet.errors import HidetError
-from hidet.frontends.trace.recording import T, operator
+from hidet.frontends.trace.recording import Ints, T, operator
 from hidet.frontends.trace.tracing import torch_dtype
 
-Dims = int | tuple[int, ...]
-"""One dimension, or several."""
+P = ParamSpec("P")
 
 
 class Slice(NamedTuple):
@@ -24,7 +24,7 @@ class Slice(NamedTuple):
     step: int | None
 
 
-def _list(dims: Dims) -> list[int]:
+def _list(dims: Ints) -> list[int]:
     return [dims] if isinstance(dims, int) else list(dims)
 
 
@@ -61,7 +61,7 @@ def concat(tensors: Sequence[T], axis: int) -> T:
 
 
 @operator
-def conv_pad(data: T, pads: Dims, value: float = 0.0) -> T:
+def conv_pad(data: T, pads: Ints, value: float = 0.0) -> T:
     """Return images [n, c, ...] padded with a value.
 
     `pads` is a number, one per dimension, or all leading pads, then all trailing ones.
@@ -87,7 +87,7 @@ def flatten(x: T, start_dim: int = 0, end_dim: int = -1) -> T:
 
 
 @operator
-def flip(x: T, dims: Dims) -> T:
+def flip(x: T, dims: Ints) -> T:
     """Return the elements in reverse order along dimensions."""
     return torch.flip(x, _list(dims))
 
@@ -99,7 +99,7 @@ def gather(data: T, indices: T, axis: int = 0) -> T:
 
 
 @operator
-def im2col(x: T, kernel_size: Dims, dilation: Dims = 1, padding: Dims = 0, stride: Dims = 1) -> T:
+def im2col(x: T, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1) -> T:
     """Return the windows of images [n, c, h, w] as columns: [n, c * kh * kw, windows]."""
     return nn.unfold(x, kernel_size, dilation, padding, stride)
 
@@ -160,6 +160,48 @@ def reshape(x: T, shape: Sequence[int]) -> T:
     return torch.reshape(x, tuple(shape))
 
 
+def in_place(function: Callable[Concatenate[T, P], T]) -> Callable[..., Any]:
+    """Return an operator that overwrites its first tensor with the result, unless symbolic."""
+    compute = operator(function)
+
+    @wraps(function)
+    def call(input: Any, *arguments: object, **keywords: object) -> Any:
+        result = compute(input, *arguments, **keywords)
+        if result.is_symbolic():
+            return result
+        input.torch().copy_(result.torch())
+        return input
+
+    return call
+
+
+@in_place
+def scatter_(input: T, dim: int, index: T, src: T, reduce: str | None = None) -> T:
+    """Return `input`, modified unless symbolic, with the elements of `src` scattered along `dim`.
+
+    `index` is that of each element; `reduce`, "add" or "multiply", combines with existing elements.
+    """
+    names = {"add": "sum", "multiply": "prod"}
+    if reduce is None or reduce == "replace":
+        return torch.scatter(input, dim, index, src)
+    return torch.scatter_reduce(input, dim, index, src, names.get(reduce, reduce))
+
+
+@in_place
+def scatter_add_(input: T, dim: int, index: T, src: T) -> T:
+    """Return `input` with the elements of `src` added; see `scatter_`."""
+    return torch.scatter_add(input, dim, index, src)
+
+
+@operator
+def embedding_bag(indices: T, weight: T, offsets: T | None = None, mode: str = "mean") -> T:
+    """Return the mean, sum or maximum of the table rows in each bag of indices [bags, size]."""
+    if offsets is not None:
+        return nn.embedding_bag(indices, weight, offsets, mode=mode)
+    rows = nn.embedding(indices, weight)
+    return rows.amax(1) if mode == "max" else rows.sum(1) if mode == "sum" else rows.mean(1)
+
+
 @operator
 def split(data: T, parts_or_sections: int | Sequence[int], axis: int = 0) -> Sequence[T]:
     """Return parts of a tensor along an axis, by their number or by their sizes."""
@@ -174,7 +216,7 @@ def split(data: T, parts_or_sections: int | Sequence[int], axis: int = 0) -> Seq
 
 
 @operator
-def squeeze(x: T, dims: Dims) -> T:
+def squeeze(x: T, dims: Ints) -> T:
     """Return a tensor without some dimensions of size 1."""
     wrong = [dim for dim in _list(dims) if x.shape[dim] != 1]
     if wrong:
@@ -272,8 +314,12 @@ def triu(x: T, diagonal: int = 0) -> T:
 
 
 @operator
-def unsqueeze(x: T, dims: Dims) -> T:
+def unsqueeze(x: T, dims: Ints) -> T:
     """Return a tensor with new dimensions of size 1, at these positions of the result."""
+    return _unsqueezed(x, dims)
+
+
+def _unsqueezed(x: T, dims: Ints) -> T:
     rank = x.dim() + len(_list(dims))
     for dim in sorted(dim % rank for dim in _list(dims)):
         x = torch.unsqueeze(x, dim)
@@ -288,7 +334,7 @@ def view(x: T, dtype: Any = None, shape: Sequence[int] | None = None) -> T:
 
 
 @operator
-def symmetric_quantize(w: T, quant_type: str = "int8", dims: Dims = -1) -> Sequence[T]:
+def symmetric_quantize(w: T, quant_type: str = "int8", dims: Ints = -1) -> Sequence[T]:
     """Return integers q and scales s with w ~ q * s; s is shared along `dims`."""
     integers = torch_dtype(quant_type)
     limit = torch.iinfo(integers).max
@@ -298,10 +344,6 @@ def symmetric_quantize(w: T, quant_type: str = "int8", dims: Dims = -1) -> Seque
 
 
 @operator
-def symmetric_dequantize(wq: T, scale: T, dims: Dims = -1) -> T:
+def symmetric_dequantize(wq: T, scale: T, dims: Ints = -1) -> T:
     """Return an approximation of the operand of `symmetric_quantize`."""
-    rank = wq.dim()
-    listed = [dims] if isinstance(dims, int) else list(dims)
-    for dim in sorted(dim % rank for dim in listed):
-        scale = scale.unsqueeze(dim)
-    return wq.to(scale.dtype) * scale
+    return wq.to(scale.dtype) * _unsqueezed(scale, dims)
