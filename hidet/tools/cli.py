@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import hidet
 from hidet import option
 from hidet.errors import CompilerNotFoundError, HidetError
-from hidet.tools import model_command, tune_command
+from hidet.tools.commands import add_commands
 from hidet.tools.pipes import leave_pipe
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _make_parser() -> argparse.ArgumentParser:
     )
     script.set_defaults(action=_show_script)
 
-    model_command.add_commands(commands, tune_command.add_commands(commands))
+    add_commands(commands)
     commands.add_parser("option", help="every option and its value").set_defaults(
         action=_show_options
     )

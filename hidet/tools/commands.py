@@ -1,4 +1,4 @@
-"""`hidet compile`, `run`, `profile`, `bench graph`: compiles models to saved graphs, runs them."""
+"""`hidet compile`, `run`, `profile`, `tune`, `bench`: models, saved graphs, configs of fusions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import hidet
+from hidet import option
+from hidet.errors import HidetError
+
 if TYPE_CHECKING:
     import torch
+    from xdsl.dialects.builtin import ModuleOp
 
     from hidet.graph import BuiltGraph
 
+DTYPES = ("f16", "bf16", "f32")
+"""The operand types of `hidet bench matmul`."""
 
-def add_commands(commands: Any, benches: Any) -> None:
+
+def add_commands(commands: Any) -> None:
     """Add the commands."""
+    tune = commands.add_parser("tune", help="search for the configs of a program's fusions")
+    tune.add_argument("file", type=Path, help="a program of graph operations or of fusions")
+    tune.set_defaults(action=_tune)
+    bench = commands.add_parser("bench", help="the config of one product, or the time of a graph")
+    benches = bench.add_subparsers(dest="product", required=True)
+    matmul = benches.add_parser("matmul", help="[M, K] times [K, N], which is a weight")
+    for name in ("m", "n", "k"):
+        matmul.add_argument(name, type=_extent, metavar=name.upper())
+    matmul.add_argument("--dtype", choices=DTYPES, default="f16", help="of the factors")
+    matmul.set_defaults(action=_bench_matmul)
+    for command in (tune, matmul):
+        command.add_argument(
+            "--space", type=int, choices=(1, 2), default=2, help="see the option search_space"
+        )
+        command.add_argument(
+            "--cold", action="store_true", help="read weights from memory, also where they fit L2"
+        )
     build = commands.add_parser("compile", help="compile a model to a saved graph")
     build.add_argument("model", type=Path, help="model.onnx, or what torch.export.save has written")
     build.add_argument("-o", "--output", type=Path, required=True, help="the saved graph")
@@ -33,9 +58,9 @@ def add_commands(commands: Any, benches: Any) -> None:
     profile.add_argument("--html", type=Path, metavar="PAGE", help="write a page with a timeline")
     profile.add_argument("--runs", type=int, default=20, help="times are medians of; default: 20")
     profile.set_defaults(action=_profile)
-    bench = benches.add_parser("graph", help="how long a call of a saved graph takes")
-    bench.set_defaults(action=_bench)
-    for command in (run, profile, bench):
+    graph = benches.add_parser("graph", help="how long a call of a saved graph takes")
+    graph.set_defaults(action=_bench_graph)
+    for command in (run, profile, graph):
         command.add_argument("file", type=Path, help="the saved graph, with binaries")
         command.add_argument("--trusted", action="store_true", help="run binaries of others, too")
 
@@ -44,8 +69,6 @@ def _compile(arguments: argparse.Namespace) -> None:
     """Compile a model, and save it with its binaries."""
     import torch
 
-    import hidet
-    from hidet import option
     from hidet.backend.build import PROGRESS, ProgressBar
 
     bar = ProgressBar("Reading", PROGRESS[option.get_option("progress")], total=3, unit="step")
@@ -65,7 +88,6 @@ def _read(path: Path, shapes: Sequence[str]) -> tuple[torch.nn.Module, list[torc
     """Return a model and example inputs."""
     import torch
 
-    from hidet.errors import HidetError
     from hidet.graph.frontend import from_onnx
 
     if path.suffix == ".onnx":
@@ -82,8 +104,6 @@ def _input(name: str, spec: tuple[torch.dtype, list[int]], given: dict[str, str]
     """Return zeros of the shape and type of an input; -1 is a dynamic size."""
     import torch
 
-    from hidet.errors import HidetError
-
     dtype, shape = spec
     wanted = given.get(name, "x".join(map(str, shape)))
     hint = f"say it: --shape {name}={'x'.join(str(max(size, 1)) for size in shape)}"
@@ -97,8 +117,6 @@ def _input(name: str, spec: tuple[torch.dtype, list[int]], given: dict[str, str]
 
 
 def _load(arguments: argparse.Namespace) -> BuiltGraph:
-    import hidet
-
     return hidet.load_compiled(arguments.file, trusted=arguments.trusted)
 
 
@@ -119,7 +137,7 @@ def _profile(arguments: argparse.Namespace) -> None:
         profile.save(arguments.html, arguments.file.name)
 
 
-def _bench(arguments: argparse.Namespace) -> None:
+def _bench_graph(arguments: argparse.Namespace) -> None:
     """Print the time of a call of a saved graph."""
     from hidet.utils.benchmark import benchmark_func
 
@@ -127,3 +145,70 @@ def _bench(arguments: argparse.Namespace) -> None:
     inputs = graph.dummy_inputs()
     milliseconds: float = benchmark_func(lambda: graph.run_async(inputs), 5, 1, 20)
     print(f"{arguments.file}: {milliseconds:.4f} ms, the median of 20 calls")
+
+
+def _extent(text: str) -> int:
+    """Parse an extent of a matrix."""
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def _tune(arguments: argparse.Namespace) -> None:
+    """Tune the program in a file."""
+    _search(arguments.file.read_text(), str(arguments.file), arguments)
+
+
+def _bench_matmul(arguments: argparse.Namespace) -> None:
+    """Tune one matmul."""
+    m, n, k, kind = arguments.m, arguments.n, arguments.k, arguments.dtype
+    x, w, y = (f"tensor<{a}x{b}x{kind}>" for a, b in ((m, k), (k, n), (m, n)))
+    text = f"""func.func @forward(%x: {x}) -> {y} {{
+      %w = graph.constant "p0" : {w}
+      %y = graph.matmul %x, %w : ({x}, {w}) -> {y}
+      func.return %y : {y}
+    }}"""
+    _search(text, "<matmul>", arguments)
+
+
+def _search(text: str, name: str, arguments: argparse.Namespace) -> None:
+    """Search again for the configs of a program, and print the outcome."""
+    import torch
+
+    from hidet.driver.options import CompileOptions
+    from hidet.driver.target import Target
+    from hidet.driver.tuning import make_tuner
+    from hidet.tuning.search import report
+
+    options = CompileOptions.current({"search_space": arguments.space})
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if options.target != "auto":
+        device = torch.device(options.target)
+    if device.type == "cuda":
+        device = torch.device("cuda", torch.cuda.current_device())
+    target = Target.of(device, options)
+    module = _fusions(text, name, str(target.arch))
+    tuner = make_tuner(target, again=True, cold=arguments.cold)
+    tuner.tune(module)
+    print("\n\n".join(map(report, tuner.searches)) or "no fusion has a choice of configs")
+
+
+def _fusions(text: str, name: str, arch: str) -> ModuleOp:
+    """Parse a program, and run the fusion passes on it."""
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    from hidet.context import make_context
+    from hidet.dialects.compute import FusionOp
+    from hidet.lowering.pipelines import PassOptions, run_pipeline
+
+    context = make_context()
+    try:
+        module = Parser(context, text, name).parse_module()
+    except ParseError as error:
+        raise HidetError(f"it is no program: {error}", where=name) from error
+    if not any(isinstance(op, FusionOp) for op in module.walk()):
+        for pipeline in ("graph-pipeline", "compute-pipeline"):
+            run_pipeline(module, context, PassOptions(arch), pipeline=pipeline)
+    return module
