@@ -60,13 +60,12 @@ class SwizzledLayout:
     base: TaskMap
     swizzles: tuple[Swizzle, ...]
 
-    @classmethod
-    def of(cls, layout: TaskMap | SwizzledLayout, dim: int, regards: int | None, log_step: int):  # noqa: ANN206
-        """Return a layout with an additional permutation; see `TaskMap.swizzle`."""
-        base, others = (
-            (layout, ()) if isinstance(layout, TaskMap) else (layout.base, layout.swizzles)
-        )
-        other = 1 - dim if regards is None and base.rank == 2 else regards
+    def swizzle(
+        self, dim: int, regards_dim: int | None = None, log_step: int = 0
+    ) -> SwizzledLayout:
+        """Return the layout with an additional permutation; see `TaskMap.swizzle`."""
+        base = self.base
+        other = 1 - dim if regards_dim is None and base.rank == 2 else regards_dim
         if other is None or dim == other or not {dim, other} <= set(range(base.rank)):
             raise MappingError(
                 f"cannot swizzle dimension {dim} of {base} by dimension {other}",
@@ -80,7 +79,8 @@ class SwizzledLayout:
                 "not negative",
             )
         count = min(-(-base.shape[other] // step), extent)
-        return cls(base, (Swizzle(dim, 1, extent, other, step, count), *others))
+        added = Swizzle(dim, 1, extent, other, step, count)
+        return SwizzledLayout(base, (added, *self.swizzles))
 
     @property
     def rank(self) -> int:
@@ -121,12 +121,6 @@ class SwizzledLayout:
             for each in self.swizzles
         )
         return SwizzledLayout(self.base.lift(before, after), tuple(swizzles))
-
-    def swizzle(
-        self, dim: int, regards_dim: int | None = None, log_step: int = 0
-    ) -> SwizzledLayout:
-        """Return the layout with an additional permutation; see `TaskMap.swizzle`."""
-        return SwizzledLayout.of(self, dim, regards_dim, log_step)
 
     def __mul__(self, inner: TaskMap | SwizzledLayout) -> SwizzledLayout:
         base, shape = (inner if isinstance(inner, TaskMap) else inner.base), inner.shape

@@ -279,7 +279,7 @@ class TaskMap:
         """
         from hidet.mapping.swizzle import SwizzledLayout
 
-        return SwizzledLayout.of(self, dim, regards_dim, log_step)
+        return SwizzledLayout(self, ()).swizzle(dim, regards_dim, log_step)
 
     def spatial(self, *dims: int, ranks: Sequence[int] | None = None) -> "TaskMap":
         """Return the composition of this map with an inner spatial factor."""

@@ -117,7 +117,7 @@ def _called(
 def elementary(name: str, operand: object) -> Scalar:
     """Compute a unary function; of an integer in `f32`, of a vector elementwise."""
     if isinstance(operand, Vector):
-        return cast("Scalar", operand.map(lambda each: elementary(name, each)))
+        return cast("Scalar", elementwise(name, partial(elementary, name), operand))
     value = scalar_of(operand)
     kind = value.type if value.type.is_float else F32
     wide = convert(value, F32 if kind.bits == 16 else kind)

@@ -99,10 +99,10 @@ def _tensor_in(
 ) -> Tensor:
     """Allocate the memory of a tensor."""
     layout, swizzle = _layout(kind)
-    extents = _memory_shape(layout)
+    extents, digits = _memory_of(layout)
     shape = extents if kind.lanes == 1 else (*extents, kind.lanes)
     memory = mark_sign(allocate(kind.element.ir, shape), kind.element)
-    return Tensor(memory, kind.dtype, layout.shape, _digits(layout, extents), swizzle=swizzle)
+    return Tensor(memory, kind.dtype, layout.shape, digits, swizzle=swizzle)
 
 
 def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
@@ -181,11 +181,10 @@ def part_of(pointer: Pointer, kind: TensorType) -> Tensor | None:
             return Tensor(pointer.memory, kind.dtype, kind.shape, layout, start, swizzle)
     if kind.lanes > 1:
         return None
-    extents = _memory_shape(layout)
+    extents, digits = _memory_of(layout)
     own = memory.get_shape()[-len(extents) :]
     if len(own) != len(extents) or own[1:] != extents[1:] or own[0] < extents[0]:
         return None
-    digits = _digits(layout, extents)
     return Tensor(
         pointer.memory, kind.dtype, kind.shape, digits, swizzle=swizzle, base=pointer.indices
     )
@@ -277,16 +276,11 @@ def _layout(kind: TensorType) -> tuple[TaskMap, SwizzledLayout | None]:
     return kind.layout or repeat(*kind.shape or (1,)), None
 
 
-def _memory_shape(layout: TaskMap) -> tuple[int, ...]:
-    """Return the shape of the memory for a layout: the tensor's own if row-major."""
+def _memory_of(layout: TaskMap) -> tuple[tuple[int, ...], TaskMap | None]:
+    """Return the shape of the memory for a layout, and how indices are translated; None if not."""
     if layout == repeat(*layout.shape):
-        return layout.shape
-    return tuple(digit.extent for digit in layout.repeat_digits)
-
-
-def _digits(layout: TaskMap, extents: tuple[int, ...]) -> TaskMap | None:
-    """Return the layout if indices must be translated, else None."""
-    return None if extents == layout.shape and layout == repeat(*extents) else layout
+        return layout.shape, None
+    return tuple(digit.extent for digit in layout.repeat_digits), layout
 
 
 @dataclass(frozen=True)

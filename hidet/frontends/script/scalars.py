@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 from typing import NoReturn, TypeAlias, cast
 
 from xdsl.dialects import arith, scf
@@ -228,7 +228,8 @@ def index_of(value: object) -> SSAValue:
 
 def _kind_of(values: tuple[object, ...]) -> ScalarType:
     """Return the type that two operands are promoted to; Python numbers adapt."""
-    kind = common_type(*map(_type_of, values))
+    types = _types_of(values)
+    kind = reduce(common_type, types) if types else None
     for value in values:
         if isinstance(value, Scalar):
             continue
@@ -270,7 +271,7 @@ def binary(name: str, lhs: object, rhs: object) -> Scalar:
     kind = _kind_of((lhs, rhs))
     if kind.is_integer and kind.bits < 32:
         kind = I32
-    if kind is INDEX and name in _WRAPPING and U32 in map(_type_of, (lhs, rhs)):
+    if kind is INDEX and name in _WRAPPING and U32 in _types_of((lhs, rhs)):
         kind = U32
     left, right = convert(lhs, kind), convert(rhs, kind)
     if name in COMPARISONS:
@@ -284,8 +285,8 @@ _WRAPPING = frozenset(["+", "-", "*", "&", "|", "^", "<<", ">>"])
 """Operators modulo 2**32: a u32 and an index give a u32, as in C."""
 
 
-def _type_of(value: object) -> ScalarType | None:
-    return value.type if isinstance(value, Scalar) else None
+def _types_of(values: tuple[object, ...]) -> list[ScalarType]:
+    return [value.type for value in values if isinstance(value, Scalar)]
 
 
 def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar:

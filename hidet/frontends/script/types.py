@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from operator import attrgetter
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_origin, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_origin
 
 import numpy as np
 from xdsl.dialects import builtin
@@ -456,18 +456,14 @@ def element_type(name: object) -> ElementType:
     return vector_type(name) or scalar_type(name)
 
 
-@overload
-def common_type(one: ScalarType, other: ScalarType) -> ScalarType: ...
-@overload
-def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType | None: ...
-def common_type(one: ScalarType | None, other: ScalarType | None) -> ScalarType | None:
-    """Return the type that two operands are promoted to; None is an unknown type.
+def common_type(one: ScalarType, other: ScalarType) -> ScalarType:
+    """Return the type that two operands are promoted to.
 
     Floats win over integers, wider types over narrower ones; `f16` and `bf16` promote to `f32`.
     An index with at most 32 bits gives an index. Of equal widths unsigned wins, as in C.
     """
-    if one is None or other is None or one == other:
-        return one if other is None else other
+    if one == other:
+        return one
     if one.is_float or other.is_float:
         if one.is_float and other.is_float:
             return max(one, other, key=attrgetter("bits")) if one.bits != other.bits else F32

@@ -64,17 +64,10 @@ class Vector(Value):
     __truediv__, __rtruediv__ = operators("/")
 
     def __neg__(self) -> Vector:
-        pairs = packed("-x", self)
-        return self.map(lambda each: -each) if pairs is None else pairs
+        return elementwise("-x", Scalar.__neg__, self)
 
     def __abs__(self) -> Vector:
-        pairs = packed("abs", self)
-        return self.map(abs) if pairs is None else pairs
-
-    def map(self, function: Callable[[Scalar], Scalar]) -> Vector:
-        """Apply a function to each element."""
-        elements = tuple(map(function, self.elements))
-        return Vector(VectorType(elements[0].type, len(elements)), elements)
+        return elementwise("abs", Scalar.__abs__, self)
 
     def __bool__(self) -> NoReturn:
         raise ScriptError(
