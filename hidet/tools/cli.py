@@ -125,9 +125,8 @@ def _show_env(_: argparse.Namespace) -> None:
 def _write_new(arguments: argparse.Namespace) -> None:
     """Write the files of something new; print which have changed, and the next steps."""
     from hidet.tools import new
-    from hidet.tools.new.tree import Tree
 
-    tree, name = Tree(arguments.root), arguments.name
+    tree, name = new.Tree(arguments.root), arguments.name
     match arguments.what:
         case "pass":
             changed = new.new_pass(tree, name, arguments.stage)

@@ -1,7 +1,6 @@
 """Tables from the operators and functions of scripts to IR operations."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, Operation, SSAValue
@@ -9,7 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from hidet.analysis.memory import is_arithmetic
 from hidet.dialects.cuda.arithmetic import FloorModOp
 from hidet.dialects.cuda.attributes import is_variable
-from hidet.frontends.script.types import F32, I32, I64, ScalarType
+from hidet.frontends.script.types import F32, I32, I64, Kind, ScalarType
 
 Binary = Callable[[SSAValue, SSAValue], Operation]
 """Constructs an operation with two operands."""
@@ -26,35 +25,36 @@ def mathematics(name: str) -> Callable[..., Operation]:
     return make
 
 
-@dataclass(frozen=True)
-class Operator:
-    """The operations of an arithmetic operator by kind of arithmetic; None where there is none."""
+def _by_kind(
+    floats: Binary | None,
+    signed: Binary | None,
+    unsigned: Binary | None,
+    booleans: Binary | None = None,
+) -> dict[Kind, Binary | None]:
+    """Return the operations of an operator by kind of arithmetic; None where there is none."""
+    integers: dict[Kind, Binary | None] = {"signed": signed, "index": signed, "unsigned": unsigned}
+    return {"float": floats, "bool": booleans, **integers}
 
-    floats: Binary | None
-    signed: Binary | None
-    unsigned: Binary | None
-    booleans: Binary | None = None
 
-
-ARITHMETIC: dict[str, Operator] = {
-    "+": Operator(arith.AddfOp, arith.AddiOp, arith.AddiOp),
-    "-": Operator(arith.SubfOp, arith.SubiOp, arith.SubiOp),
-    "*": Operator(arith.MulfOp, arith.MuliOp, arith.MuliOp),
+ARITHMETIC: dict[str, dict[Kind, Binary | None]] = {
+    "+": _by_kind(arith.AddfOp, arith.AddiOp, arith.AddiOp),
+    "-": _by_kind(arith.SubfOp, arith.SubiOp, arith.SubiOp),
+    "*": _by_kind(arith.MulfOp, arith.MuliOp, arith.MuliOp),
     # Integer `/` rounds towards zero, as in CUDA; `//` and `%` round down, as in Python.
-    "/": Operator(arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
-    "//": Operator(None, arith.FloorDivSIOp, arith.DivUIOp),
-    "%": Operator(None, FloorModOp, arith.RemUIOp),
-    "**": Operator(mathematics("PowFOp"), None, None),
-    "<<": Operator(None, arith.ShLIOp, arith.ShLIOp),
-    ">>": Operator(None, arith.ShRSIOp, arith.ShRUIOp),
-    "&": Operator(None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
-    "|": Operator(None, arith.OrIOp, arith.OrIOp, arith.OrIOp),
-    "^": Operator(None, arith.XOrIOp, arith.XOrIOp, arith.XOrIOp),
+    "/": _by_kind(arith.DivfOp, arith.DivSIOp, arith.DivUIOp),
+    "//": _by_kind(None, arith.FloorDivSIOp, arith.DivUIOp),
+    "%": _by_kind(None, FloorModOp, arith.RemUIOp),
+    "**": _by_kind(mathematics("PowFOp"), None, None),
+    "<<": _by_kind(None, arith.ShLIOp, arith.ShLIOp),
+    ">>": _by_kind(None, arith.ShRSIOp, arith.ShRUIOp),
+    "&": _by_kind(None, arith.AndIOp, arith.AndIOp, arith.AndIOp),
+    "|": _by_kind(None, arith.OrIOp, arith.OrIOp, arith.OrIOp),
+    "^": _by_kind(None, arith.XOrIOp, arith.XOrIOp, arith.XOrIOp),
     # As CUDA's fmaxf and fminf: NaN only if both operands are NaN.
-    "max": Operator(arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
-    "min": Operator(arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
-    "atan2": Operator(mathematics("Atan2Op"), None, None),
-    "copysign": Operator(mathematics("CopySignOp"), None, None),
+    "max": _by_kind(arith.MaxnumfOp, arith.MaxSIOp, arith.MaxUIOp),
+    "min": _by_kind(arith.MinnumfOp, arith.MinSIOp, arith.MinUIOp),
+    "atan2": _by_kind(mathematics("Atan2Op"), None, None),
+    "copysign": _by_kind(mathematics("CopySignOp"), None, None),
 }
 """Operators whose result has the operand type."""
 

@@ -291,12 +291,7 @@ def _types_of(values: tuple[object, ...]) -> list[ScalarType]:
 
 def _compute(name: str, left: Scalar, right: Scalar, kind: ScalarType) -> Scalar:
     """Compute an operator of operands of one type; 16-bit floats in `f32`."""
-    operator = ARITHMETIC[name]
-    make = {
-        "float": operator.floats,
-        "unsigned": operator.unsigned,
-        "bool": operator.booleans,
-    }.get(kind.kind, operator.signed)
+    make = ARITHMETIC[name].get(kind.kind)
     if make is None:
         raise ScriptError(
             f"there is no '{name}' of {kind}",

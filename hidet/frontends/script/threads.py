@@ -181,25 +181,22 @@ def active_mask() -> Scalar:
     return Scalar(insert(ActiveMaskOp()).result, U32)
 
 
-def any_sync(mask: object, predicate: object) -> Scalar:
-    """Return whether the predicate holds on any lane of the warp."""
-    return _vote(VoteKind.ANY, mask, predicate, BOOL)
+def _vote(kind: VoteKind, result: ScalarType, what: str) -> Callable[[object, object], Scalar]:
+    """Return the function of a vote; `what` it returns is for the docstring."""
+
+    def function(mask: object, predicate: object) -> Scalar:
+        lanes = _mask(mask)
+        condition = convert(predicate, BOOL)
+        return Scalar(insert(VoteOp(kind, condition.ssa, lanes)).result, result)
+
+    function.__name__ = function.__qualname__ = f"{kind.value}_sync"
+    function.__doc__ = f"Return {what}."
+    return function
 
 
-def all_sync(mask: object, predicate: object) -> Scalar:
-    """Return whether the predicate holds on all lanes of the warp."""
-    return _vote(VoteKind.ALL, mask, predicate, BOOL)
-
-
-def ballot_sync(mask: object, predicate: object) -> Scalar:
-    """Return the mask of the lanes on which the predicate holds."""
-    return _vote(VoteKind.BALLOT, mask, predicate, U32)
-
-
-def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
-    lanes = _mask(mask)
-    condition = convert(predicate, BOOL)
-    return Scalar(insert(VoteOp(kind, condition.ssa, lanes)).result, result)
+any_sync = _vote(VoteKind.ANY, BOOL, "whether the predicate holds on any lane of the warp")
+all_sync = _vote(VoteKind.ALL, BOOL, "whether the predicate holds on all lanes of the warp")
+ballot_sync = _vote(VoteKind.BALLOT, U32, "the mask of the lanes on which the predicate holds")
 
 
 THREADS = 4 * WARP

@@ -43,12 +43,8 @@ class FlowGraph:
 
     def __init__(self, outputs: Sequence[Traced], inputs: Sequence[Traced] | None = None) -> None:
         self.recorded = Recorded.between(outputs, inputs)
+        self._shown = self.recorded  # or the graph after the fusion passes
         self._settings = GraphSettings()
-
-    @cached_property
-    def _shown(self) -> Recorded:
-        """The operators as recorded, or after the fusion passes."""
-        return self.recorded
 
     @property
     def nodes(self) -> list[Operator]:
