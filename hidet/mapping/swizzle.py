@@ -123,17 +123,17 @@ class SwizzledLayout:
         return SwizzledLayout(self.base.lift(before, after), tuple(swizzles))
 
     def __mul__(self, inner: TaskMap | SwizzledLayout) -> SwizzledLayout:
-        base, shape = (inner if isinstance(inner, TaskMap) else inner.base), inner.shape
+        if isinstance(inner, TaskMap):
+            inner = SwizzledLayout(inner, ())
         outer = (
             replace(
                 each,
-                step=each.step * shape[each.dim],
-                regards_step=each.regards_step * shape[each.regards],
+                step=each.step * inner.shape[each.dim],
+                regards_step=each.regards_step * inner.shape[each.regards],
             )
             for each in self.swizzles
         )
-        others = () if isinstance(inner, TaskMap) else inner.swizzles
-        return SwizzledLayout(self.base * base, (*outer, *others))
+        return SwizzledLayout(self.base * inner.base, (*outer, *inner.swizzles))
 
     def __rmul__(self, outer: TaskMap) -> SwizzledLayout:
         return SwizzledLayout(outer * self.base, self.swizzles)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
-from operator import add, index
+from operator import add, attrgetter, index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hidet.absent import explains_members
@@ -180,8 +180,7 @@ class TaskMap:
             tasks.append(tuple(task))
         return tasks
 
-    def __getitem__(self, worker: int) -> list[Task]:
-        return self.tasks_of(worker)
+    __getitem__ = tasks_of
 
     def on(self, worker: SupportsIndex, *, bound: Sequence[int] | None = None) -> list[Task]:
         """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`.
@@ -304,16 +303,9 @@ class TaskMap:
         """Return the composition with `column_major(...)`."""
         return self.repeat(*dims, ranks=range(len(dims))[::-1])
 
-    @property
-    def num_workers(self) -> int:
-        """The number of workers."""
-        return self.workers
-
-    @property
-    def task_shape(self) -> tuple[int, ...]:
-        """The shape of the tile of tasks."""
-        return self.shape
-
+    num_workers = property(attrgetter("workers"), doc="The number of workers.")
+    task_shape = property(attrgetter("shape"), doc="The shape of the tile of tasks.")
+    size = property(attrgetter("tasks_per_worker"), doc="The number of elements of one thread.")
     worker2task = tasks_of
 
     def single_task_of(self, worker: int) -> Task:
@@ -359,11 +351,6 @@ class TaskMap:
     def const_shape(self) -> list[int]:
         """Return the extents."""
         return list(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements of one thread."""
-        return self.tasks_per_worker
 
     def project(self, dims: Iterable[int], *, keep: bool = False) -> "TaskMap":
         """Return the map of the tile after reduction of dimensions.

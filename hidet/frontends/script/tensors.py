@@ -78,15 +78,13 @@ class Tensor(Value, OfElements):
         from hidet.frontends.script.iterables import tasks_of
 
         kind = self.memory.type
-        layout = None
-        if isinstance(kind, MemRefType) and isinstance(kind.layout, TaskMapAttr):
-            # If a pass is still to choose the layout, only its shape is meaningful.
-            layout = kind.layout.data or repeat(*kind.get_shape())
-        if layout is None:
+        if not isinstance(kind, MemRefType) or not isinstance(kind.layout, TaskMapAttr):
             raise ScriptError(
                 f"{describe(self)} is not distributed over threads",
                 hint="loop over the tasks of a mapping: mapping.on(threadIdx.x)",
             )
+        # If a pass is still to choose the layout, only its shape is meaningful.
+        layout = kind.layout.data or repeat(*kind.get_shape())
         tasks = tasks_of(layout, "on", worker, bound=bound, tile=self)
         return cast("Iterable[tuple[Index, ...]]", tasks)
 
