@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from hidet.mapping.task_map import TaskMap
 
 
-def draw(tasks: TaskMap, limit: int) -> str:
-    """Return the picture of a task mapping; see `TaskMap.draw`."""
+def draw(tasks: TaskMap, limit: int = 32) -> str:
+    """Return a picture as text: the owner and register of each element, and a legend.
+
+    At most `limit` rows and columns are drawn; more are shown as `..`.
+    """
     *outer, last = tasks.shape or (1,)
     rows = outer[-1] if outer else 1
     extents = (rows, last) if outer else (last,)

@@ -378,12 +378,7 @@ class TaskMap:
                 factors.append(Factor("replicate", (digit.extent,)))
         return TaskMap(tuple(factors))
 
-    def draw(self, limit: int = 32) -> str:
-        """Return a picture as text: the owner and register of each element, and a legend.
-
-        At most `limit` rows and columns are drawn; more are shown as `..`.
-        """
-        return draw(self, limit)
+    draw = draw
 
     def __str__(self) -> str:
         return " * ".join(str(factor) for factor in self.factors)

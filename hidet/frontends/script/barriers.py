@@ -101,8 +101,7 @@ def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -
         count: the number of threads, a multiple of 32; by default the whole block.
         aligned: ignored; all threads of a warp must arrive together.
     """
-    number, threads = _named(barrier, count)
-    insert(cuda.BarrierSyncOp(number, threads))
+    insert(cuda.BarrierSyncOp(*_named(barrier, count)))
 
 
 def bar_sync(cooperative_threads: object) -> None:
@@ -112,8 +111,7 @@ def bar_sync(cooperative_threads: object) -> None:
 
 def barrier_arrive(barrier: object, count: object, aligned: bool = False) -> None:
     """Arrive at a barrier of the block without waiting."""
-    number, threads = _named(barrier, count)
-    insert(cuda.BarrierArriveOp(number, threads))
+    insert(cuda.BarrierArriveOp(*_named(barrier, count)))
 
 
 def _named(barrier: object, count: object) -> tuple[SSAValue, int]:

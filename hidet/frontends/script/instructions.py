@@ -78,6 +78,12 @@ def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValu
 _PLACES = {"local": "registers", "shared": "shared memory", "global": "global memory"}
 
 
+def space_name(pointer: Pointer) -> str:
+    """Return the memory space of an address as the instruction tables name it."""
+    space = space_of(pointer.memory.type)
+    return "local" if space is Space.REGISTER else str(space.value)
+
+
 def operand_at(function: str, operand: Operand, value: object, count: int) -> Element:
     """Return the first element of an operand: an address, or a whole tensor."""
     what = f"the operand '{operand.name}' of {function}"
@@ -87,9 +93,8 @@ def operand_at(function: str, operand: Operand, value: object, count: int) -> El
             f"{what} is an address, not {describe(value)}",
             hint="the address of an element is ~x[i, j]; a whole tensor is accepted, too",
         )
-    kind = memref_type(pointer.memory)
+    kind, space = memref_type(pointer.memory), space_name(pointer)
     is_tile = space_of(kind) is Space.REGISTER
-    space = "local" if is_tile else str(space_of(kind).value)
     if space != operand.space:
         raise ScriptError(
             f"{what} is in {_PLACES[operand.space]}, but {describe(value)} in {_PLACES[space]}"

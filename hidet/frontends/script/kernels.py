@@ -52,9 +52,9 @@ from hidet.frontends.script.types import (
     BOOL,
     SCALAR_TYPES,
     VOID_POINTER,
+    OfElements,
     PointerType,
     ScalarType,
-    TensorType,
     VectorType,
     is_of_python,
     scalar_type,
@@ -397,7 +397,6 @@ class ScriptFunction:
 
 def _is_unsigned(kind: object) -> bool:
     """Return whether a parameter is an unsigned integer or has unsigned elements."""
-    if kind == VOID_POINTER:
+    if kind == VOID_POINTER or not isinstance(kind, ScalarType | OfElements):
         return False
-    element = kind.element if isinstance(kind, TensorType | PointerType) else kind
-    return isinstance(element, ScalarType) and element.is_unsigned
+    return kind.element.is_unsigned

@@ -108,10 +108,11 @@ class Loops(Assignments):
                     return left
         return None
 
-    def _iterate(self, node: ast.For, value: object) -> Ended | None:
-        """Execute the body of a loop for one value."""
+    def _iterate(self, node: ast.For | ast.While, value: object) -> Ended | None:
+        """Execute the body of a loop for one value, if it is one over values."""
         self.exits.begin_iteration()
-        self._bind_target(node, value)
+        if isinstance(node, ast.For):
+            self._bind_target(node, value)
         return self.run(node.body)
 
     def _bind_target(self, node: ast.For, value: object) -> None:
@@ -129,10 +130,7 @@ class Loops(Assignments):
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
         """Execute the body of a run-time loop."""
         with self.scope(f"the loop in line {self.source.line_of(node)} assigns it"):
-            self.exits.begin_iteration()
-            if isinstance(node, ast.For):
-                self._bind_target(node, value)
-            self.run(node.body)
+            self._iterate(node, value)
 
     def visit_While(self, node: ast.While) -> Ended | None:
         """Execute a `while` loop."""

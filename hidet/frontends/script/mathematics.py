@@ -202,14 +202,11 @@ def fma(x: object, y: object, z: object) -> Scalar | Vector:
     return _fma_of_scalars(x, y, z)
 
 
-_FMA = mathematics("FmaOp")
-
-
 def _fma_of_scalars(*operands: object) -> Scalar:
     types = [value.type for value in operands if isinstance(value, Scalar)]
     kind = reduce(common_type, types, F32)
     a, b, c = (convert(v, kind).ssa for v in operands)
-    return Scalar(insert(_FMA(a, b, c)).results[0], kind)
+    return Scalar(insert(mathematics("FmaOp")(a, b, c)).results[0], kind)
 
 
 MATH_FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -8,7 +8,7 @@ from hidet.dialects import cuda
 from hidet.dialects.cuda import AccessScope, AtomicKind, AtomicOp, AtomicPairOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.barriers import FENCES
-from hidet.frontends.script.instructions import operand_at
+from hidet.frontends.script.instructions import operand_at, space_name
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.scalars import Scalar, binary, constant, convert
 from hidet.frontends.script.tensors import (
@@ -91,7 +91,7 @@ def store(
         is_plain = (
             isinstance(value, Vector) or pointer.lanes > 1 or cache is not None or element.bits < 32
         )
-        sync = None if is_plain or not _is_global(pointer) else "release"
+        sync = None if is_plain or space_name(pointer) != "global" else "release"
     if sync is not None:
         order, where = _order("store", pointer, sync, scope)
         scalar = convert(value, element)
@@ -131,7 +131,7 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
     """Insert one access of a number of bytes."""
     count = size * 8 // source.element.bits
     to, start = (
-        operand_at(name, Operand(role, _space(each), access), each, count)
+        operand_at(name, Operand(role, space_name(each), access), each, count)
         for role, each, access in (("dst", target, Access.WRITE), ("src", source, Access.READ))
     )
     for element in (to, start):
@@ -145,8 +145,8 @@ def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | N
             )
         insert(cuda.CopyVectorOp(start, to, count))
         return
-    table = cuda.LOADS if _is_global(source) else cuda.STORES
-    if cache not in table or {_space(source), _space(target)} != {"local", "global"}:
+    table = cuda.LOADS if space_name(source) == "global" else cuda.STORES
+    if cache not in table or {space_name(source), space_name(target)} != {"local", "global"}:
         raise ScriptError(
             f"{name} from {describe(source)} to {describe(target)} has no hint {cache!r}",
             hint=f"between global memory and registers there are {', '.join(table)}",
@@ -189,21 +189,12 @@ def _order(
             f"{name} with sync={sync!r} and scope={scope!r}",
             hint=f"sync is {orders}, scope is {', '.join(cuda.SCOPES)}",
         )
-    if not _is_global(pointer) or pointer.element.bits not in (32, 64):
+    if space_name(pointer) != "global" or pointer.element.bits not in (32, 64):
         raise ScriptError(
             f"{name} with sync={sync!r} at {describe(pointer)}",
             hint="ordered accesses are to elements of 4 or 8 bytes in global memory",
         )
     return cuda.AccessOrder(sync), cuda.AccessScope(scope)
-
-
-def _is_global(pointer: Pointer) -> bool:
-    return cuda.space_of(pointer.memory.type) is cuda.Space.GLOBAL
-
-
-def _space(pointer: Pointer) -> str:
-    space = cuda.space_of(pointer.memory.type)
-    return "local" if space is cuda.Space.REGISTER else str(space.value)
 
 
 _INTEGERS = ("i32", "u32", "i64", "u64")

@@ -46,10 +46,6 @@ def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
     return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
 
 
-def _id(name: str, kind: type[IdOp]) -> AlongDimensions:
-    return AlongDimensions(name, partial(id_of, name, kind))
-
-
 def _extents(name: str, kind: type[IdOp]) -> AlongDimensions:
     """Return the extents of a block or a grid: integers unless computed from arguments."""
 
@@ -67,7 +63,8 @@ def _extents(name: str, kind: type[IdOp]) -> AlongDimensions:
     return AlongDimensions(name, along)
 
 
-threadIdx, blockIdx = _id("threadIdx", ThreadIdOp), _id("blockIdx", BlockIdOp)
+threadIdx = AlongDimensions("threadIdx", partial(id_of, "threadIdx", ThreadIdOp))
+blockIdx = AlongDimensions("blockIdx", partial(id_of, "blockIdx", BlockIdOp))
 blockDim, gridDim = _extents("blockDim", BlockDimOp), _extents("gridDim", GridDimOp)
 
 

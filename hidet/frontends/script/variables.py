@@ -131,7 +131,7 @@ class Variable(Value):
 def make_variable(name: str, value: object, kind: ScalarType | None = None) -> Variable:
     """Make a local variable; it is uninitialized if there is no value."""
     scalar = None if value is None else scalar_of(value, kind)
-    is_open = kind is None and isinstance(value, int | float) and not isinstance(value, bool)
+    is_open = kind is None and not isinstance(value, bool)
     kind = kind or (scalar.type if scalar is not None else F32)
     memory = mark_sign(current().local_array(kind.ir, []), kind)
     memory.name_hint = hint_of(name)

@@ -110,9 +110,8 @@ class Operator:
             raise HidetError(f"{self.name} needs a tensor, got {self.leaves}")
         if any(tensor.is_symbolic() for tensor in self.inputs) or any(map(has_names, self.leaves)):
             return self.symbolic_run()
-        leaves = [_key(leaf) for leaf in self.leaves]
-        call = (self.name, self.function, self._tree, tuple(leaves))
-        program, tree = _program(*call, precisions())
+        keys = tuple(map(_key, self.leaves))
+        program, tree = _program(self.name, self.function, self._tree, keys, precisions())
         results = program([tensor.torch() for tensor in self.inputs])
         return tree_unflatten(map(self._tensor_class, results), tree)
 
