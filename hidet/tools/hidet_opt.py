@@ -49,11 +49,6 @@ PassTime = tuple[str, float, int, int]
 """The name of a pass, its seconds, and the number of operations before and after it."""
 
 
-def count_operations(op: Operation) -> int:
-    """Return the number of operations in `op`, including itself."""
-    return sum(1 for _ in op.walk())
-
-
 def format_pass_times(times: Sequence[PassTime]) -> str:
     """Format the times as a table with a total."""
     total = sum(seconds for _, seconds, _, _ in times)
@@ -232,11 +227,11 @@ class HidetOptMain(xDSLOptMain):
         passes = self.pipeline.passes
         self._verify(prog)
         for number, module_pass in enumerate(passes, start=1):
-            ops_before = count_operations(prog)
+            ops_before = sum(1 for _ in prog.walk())
             start = perf_counter()
             self._apply_pass(module_pass, prog)
             seconds = perf_counter() - start
-            times.append((module_pass.name, seconds, ops_before, count_operations(prog)))
+            times.append((module_pass.name, seconds, ops_before, sum(1 for _ in prog.walk())))
             self._verify(prog, module_pass)
             if self.args.print_between_passes and number < len(passes):
                 print(f"// IR after {module_pass.name}:\n{module_text(prog)}\n")
