@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from operator import methodcaller
+from typing import Generic, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -27,15 +27,30 @@ from hidet.frontends.script.scalars import Index, Scalar, constant, convert, is_
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, I32, I64, INDEX, U32, ScalarType
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class AlongDimensions(Value):
+class AlongDimensions(Value, Generic[T]):
     """A value along each dimension, such as `threadIdx`."""
 
     name: str
-    _along: Callable[[Dimension], Index]
+    _along: Callable[[Dimension], T]
 
-    x, y, z = (property(methodcaller("_along", dimension)) for dimension in Dimension)
+    @property
+    def x(self) -> T:
+        """The value along x."""
+        return self._along(Dimension.X)
+
+    @property
+    def y(self) -> T:
+        """The value along y."""
+        return self._along(Dimension.Y)
+
+    @property
+    def z(self) -> T:
+        """The value along z."""
+        return self._along(Dimension.Z)
 
     def __repr__(self) -> str:
         return f"the vector {self.name} (x, y, z)"
@@ -46,7 +61,11 @@ def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
     return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
 
 
-def _extents(name: str, kind: type[IdOp]) -> AlongDimensions:
+def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
+    return AlongDimensions(name, partial(id_of, name, kind))
+
+
+def _extents(name: str, kind: type[IdOp]) -> AlongDimensions[Index]:
     """Return the extents of a block or a grid: integers unless computed from arguments."""
 
     def along(dimension: Dimension) -> Index:
@@ -63,8 +82,7 @@ def _extents(name: str, kind: type[IdOp]) -> AlongDimensions:
     return AlongDimensions(name, along)
 
 
-threadIdx = AlongDimensions("threadIdx", partial(id_of, "threadIdx", ThreadIdOp))
-blockIdx = AlongDimensions("blockIdx", partial(id_of, "blockIdx", BlockIdOp))
+threadIdx, blockIdx = _id("threadIdx", ThreadIdOp), _id("blockIdx", BlockIdOp)
 blockDim, gridDim = _extents("blockDim", BlockDimOp), _extents("gridDim", GridDimOp)
 
 
@@ -178,22 +196,25 @@ def active_mask() -> Scalar:
     return Scalar(insert(ActiveMaskOp()).result, U32)
 
 
-def _vote(kind: VoteKind, result: ScalarType, what: str) -> Callable[[object, object], Scalar]:
-    """Return the function of a vote; `what` it returns is for the docstring."""
-
-    def function(mask: object, predicate: object) -> Scalar:
-        lanes = _mask(mask)
-        condition = convert(predicate, BOOL)
-        return Scalar(insert(VoteOp(kind, condition.ssa, lanes)).result, result)
-
-    function.__name__ = function.__qualname__ = f"{kind.value}_sync"
-    function.__doc__ = f"Return {what}."
-    return function
+def any_sync(mask: object, predicate: object) -> Scalar:
+    """Return whether the predicate holds on any lane of the warp."""
+    return _vote(VoteKind.ANY, mask, predicate, BOOL)
 
 
-any_sync = _vote(VoteKind.ANY, BOOL, "whether the predicate holds on any lane of the warp")
-all_sync = _vote(VoteKind.ALL, BOOL, "whether the predicate holds on all lanes of the warp")
-ballot_sync = _vote(VoteKind.BALLOT, U32, "the mask of the lanes on which the predicate holds")
+def all_sync(mask: object, predicate: object) -> Scalar:
+    """Return whether the predicate holds on all lanes of the warp."""
+    return _vote(VoteKind.ALL, mask, predicate, BOOL)
+
+
+def ballot_sync(mask: object, predicate: object) -> Scalar:
+    """Return the mask of the lanes on which the predicate holds."""
+    return _vote(VoteKind.BALLOT, mask, predicate, U32)
+
+
+def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
+    lanes = _mask(mask)
+    condition = convert(predicate, BOOL)
+    return Scalar(insert(VoteOp(kind, condition.ssa, lanes)).result, result)
 
 
 THREADS = 4 * WARP
