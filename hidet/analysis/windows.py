@@ -1,6 +1,6 @@
 """Recognizes strided views of a buffer, which TMA can load in tiles."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -11,8 +11,9 @@ from xdsl.ir import Block, SSAValue
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.grids import is_view
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.memory import is_arithmetic
+from hidet.analysis.memory import is_arithmetic, memory_space
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, SinkOp, StoreOp, YieldOp
+from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.graph.base import GraphOp
 from hidet.dialects.shaped import is_memref, shape_of
 from hidet.dialects.walking import ops_of_block
@@ -58,9 +59,13 @@ def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
     return None if window is None else (store, window)
 
 
-def window_read(load: LoadOp, indices: Sequence[SSAValue]) -> Window | None:
-    """Return the window that a load reads, over indices; None if the address is not affine."""
-    return _accessed_window(IndexForms(), load.source, load.indices, indices)
+def windows_read(sink: SinkOp) -> Iterator[tuple[LoadOp, Window]]:
+    """Yield the loads of a sink from global memory with an affine address, and their windows."""
+    for op in sink.body.block.ops:
+        if isinstance(op, LoadOp) and memory_space(op.source) is Space.GLOBAL:
+            window = _accessed_window(IndexForms(), op.source, op.indices, sink.indices)
+            if window is not None:
+                yield op, window
 
 
 def _accessed_window(

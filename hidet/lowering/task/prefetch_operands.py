@@ -7,18 +7,16 @@ from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.memory import memory_space
-from hidet.analysis.windows import Window, window_read
+from hidet.analysis.windows import Window, windows_read
 from hidet.arch.limits import REGISTER_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of
 from hidet.dialects.task import CopyOp
 from hidet.dialects.task.layout import map_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.matmul_loops import loop_ahead_of
-from hidet.lowering.task.staged_residuals import staged_residual
+from hidet.lowering.task.stage_epilogue import staged_residual
 from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -50,7 +48,11 @@ def prefetch_operands(op: CopyOp, rewriter: PatternRewriter) -> None:
     builder = KernelBuilder.like(loop.op)
     staged, tasks = staged_residual(op, sink), map_of(op.source.type)
     left = staged and staged[0]
-    operands = [each for each in _operands_of(sink, tasks) if each.load is not left]
+    operands = [
+        _Operand(load, window, tasks)
+        for load, window in windows_read(sink)
+        if load is not left and window.strides[-1]  # depends on the column
+    ]
     for operand in sorted(operands, key=_Operand.is_row):
         taken += operand.registers
         if taken > MAX_REGISTERS:
@@ -106,17 +108,6 @@ class _Operand:
             builder.insert(op.clone(values))
         builder.insert(YieldOp(values[self.load.result]))
         return view
-
-
-def _operands_of(sink: SinkOp, tasks: TaskMap) -> list[_Operand]:
-    """Return the loads of a sink from global memory that depend on the column."""
-    found: list[_Operand] = []
-    for op in sink.body.block.ops:
-        if isinstance(op, LoadOp) and memory_space(op.source) is Space.GLOBAL:
-            window = window_read(op, sink.indices)
-            if window is not None and window.strides[-1]:
-                found.append(_Operand(op, window, tasks))
-    return found
 
 
 def _needed(op: Operation) -> list[Operation]:
