@@ -1,5 +1,7 @@
 """The ranges and divisibility of values without a linear form, such as induction variables.
 
+`IntegerRanges` has those of integers, too.
+
 To support a new op, add the ranges of its block arguments to `ARGUMENT_RANGES`, and the rules of
 its results of type index to `RESULT_RULES`.
 """
@@ -7,18 +9,19 @@ its results of type index to `RESULT_RULES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cache, reduce
 from math import gcd
 from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, TensorType
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, IndexedOp, ReduceOp, SinkOp
 from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
+from hidet.dialects.shaped import shape_of
 from hidet.dialects.task import ForeachOp, GroupOp
 
 if TYPE_CHECKING:
@@ -34,7 +37,14 @@ def range_of_value(forms: IndexForms, value: SSAValue) -> Range:
         rule = None if parent is None else ARGUMENT_RANGES.get(parent.name)
         return ANY if rule is None else rule(forms, parent, value.index)
     assert isinstance(value, OpResult)
-    return _range_of_result(forms, value)
+    op = value.op
+    if isinstance(op, scf.IfOp):
+        ends = [(end.operands[value.index], end.parent) for end in terminators_of(op)]
+        return reduce(Range.union, (_range_at(forms, *end) for end in ends))
+    if type(op) not in RESULT_RULES:
+        return ANY
+    operands = [_range_at(forms, operand, op.parent) for operand in op.operands]
+    return RESULT_RULES[type(op)][0](op, operands).intersect(ANY)
 
 
 def divisibility_of_value(forms: IndexForms, value: SSAValue) -> int:
@@ -48,7 +58,13 @@ def divisibility_of_value(forms: IndexForms, value: SSAValue) -> int:
             return gcd(forms.divisibility(loop.lb), forms.divisibility(loop.step))
         return 1
     assert isinstance(value, OpResult)
-    return _divisibility_of_result(forms, value)
+    op = value.op
+    if isinstance(op, scf.IfOp):
+        return gcd(*(forms.divisibility(end.operands[value.index]) for end in terminators_of(op)))
+    if type(op) not in RESULT_RULES:
+        return 1
+    values = [operand for operand in op.operands if isinstance(operand.type, IndexType)]
+    return RESULT_RULES[type(op)][1](*map(forms.divisibility, values))
 
 
 # Block arguments.
@@ -72,8 +88,7 @@ def _grid_range(forms: IndexForms, op: IndexedOp, index: int) -> Range:
 
 def _sink_range(forms: IndexForms, op: SinkOp, index: int) -> Range:
     """Return the range of an index of a sink; its last argument is the stored scalar."""
-    assert isinstance(op.result.type, TensorType)
-    shape = op.result.type.get_shape()
+    shape = shape_of(op.result)
     return _range_below(shape[index]) if index < len(shape) else ANY
 
 
@@ -82,8 +97,7 @@ def _task_range(forms: IndexForms, op: ForeachOp, index: int) -> Range:
     if op.tile is None:
         return _range_below(op.extents[index])
     # The mapping of a tile may be unknown, but its shape is known.
-    assert isinstance(op.tile.type, MemRefType)
-    whole = _range_below(op.tile.type.get_shape()[index])
+    whole = _range_below(shape_of(op.tile)[index])
     return whole if op.bound is None else whole.intersect(_range_below(op.bound.data[index].data))
 
 
@@ -119,32 +133,6 @@ def _range_at(forms: IndexForms, value: SSAValue, block: Block | None) -> Range:
     if not isinstance(value.type, IndexType):
         return ANY
     return forms.algebra(block).range(forms.form(value))
-
-
-def _range_of_result(forms: IndexForms, value: OpResult) -> Range:
-    """Return the range of a result from the ranges of the operands."""
-    op = value.op
-    if isinstance(op, scf.IfOp):
-        ranges = (
-            _range_at(forms, end.operands[value.index], end.parent) for end in terminators_of(op)
-        )
-        return reduce(Range.union, ranges)
-    rule = RESULT_RULES.get(type(op))
-    if rule is None:
-        return ANY
-    limits = rule[0](op, [_range_at(forms, operand, op.parent) for operand in op.operands])
-    return limits.intersect(ANY)
-
-
-def _divisibility_of_result(forms: IndexForms, value: OpResult) -> int:
-    """Return a number that always divides a result."""
-    op = value.op
-    if isinstance(op, scf.IfOp):
-        return gcd(*(forms.divisibility(end.operands[value.index]) for end in terminators_of(op)))
-    if type(op) not in RESULT_RULES:
-        return 1
-    values = [operand for operand in op.operands if isinstance(operand.type, IndexType)]
-    return RESULT_RULES[type(op)][1](*map(forms.divisibility, values))
 
 
 def terminators_of(op: scf.IfOp) -> list[Operation]:
@@ -247,3 +235,96 @@ RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
     CheckedIndexOp: (lambda op, _: Range(0, op.size.value.data - 1), _unknown),
 }
 """The rules for range and divisibility of a result of type index, from those of the operands."""
+
+
+# Integers of 1 to 64 bits. Unlike index arithmetic, theirs wraps around: if it may overflow, the
+# range of the result is that of its type.
+
+_IntegerRule: TypeAlias = Callable[[Any, Sequence[Range]], Range | None]
+
+
+def range_of_type(kind: Attribute) -> Range:
+    """Return the range of a signed integer type; that of i1 is 0 to 1."""
+    if not isinstance(kind, IntegerType):
+        return ANY
+    return Range(0, 1) if kind.bitwidth == 1 else Range.signed(kind.bitwidth)
+
+
+class IntegerRanges:
+    """The ranges of the signed integers of a program, computed lazily and memoized."""
+
+    def __init__(self, forms: IndexForms) -> None:
+        self._forms = forms
+        self.range = cache(self._range)
+
+    def exact(self, op: Operation) -> Range | None:
+        """Return the range of a result before wrapping around; None if unknown."""
+        rule = _RULES.get(type(op))
+        return None if rule is None else rule(op, [self.range(each) for each in op.operands])
+
+    def _range(self, value: SSAValue) -> Range:
+        """Return the range of an integer or an index."""
+        if isinstance(value.type, IndexType):
+            limits = self._forms.range(value) or ANY
+            if isinstance(value.owner, arith.IndexCastOp):
+                return limits.intersect(self.range(value.owner.input))
+            return limits
+        whole = range_of_type(value.type)
+        if not isinstance(value, OpResult) or not isinstance(value.type, IntegerType):
+            return whole
+        op = value.op
+        if isinstance(op, scf.IfOp):
+            ends = (end.operands[value.index] for end in terminators_of(op))
+            found = reduce(Range.union, map(self.range, ends))
+        else:
+            found = self.exact(op)
+        return found if found is not None and whole.includes(found) else whole
+
+
+def _constant(op: arith.ConstantOp, ranges: Sequence[Range]) -> Range | None:
+    if not isinstance(op.value, IntegerAttr):
+        return None
+    number = op.value.value.data
+    if op.value.type == IntegerType(1):
+        number = abs(number)
+    return Range(number, number)
+
+
+def _unchanged(op: Operation, ranges: Sequence[Range]) -> Range:
+    return ranges[0]
+
+
+def _extend_unsigned(op: Operation, ranges: Sequence[Range]) -> Range:
+    kind = op.operands[0].type
+    if ranges[0].lo >= 0 or not isinstance(kind, IntegerType):
+        return ranges[0]
+    return Range(0, (1 << kind.bitwidth) - 1)
+
+
+def _shift(op: Operation, ranges: Sequence[Range]) -> Range | None:
+    """Return the range of a shift by a constant."""
+    lhs, (count, most) = ranges
+    kind = op.results[0].type
+    if count != most or not isinstance(kind, IntegerType) or not 0 <= count < kind.bitwidth:
+        return None
+    if isinstance(op, arith.ShLIOp):
+        return Range(lhs.lo << count, lhs.hi << count)
+    if isinstance(op, arith.ShRUIOp) and lhs.lo < 0:
+        return Range(0, ((1 << kind.bitwidth) - 1) >> count) if count else None
+    return Range(lhs.lo >> count, lhs.hi >> count)
+
+
+_RULES: dict[type[Operation], _IntegerRule] = {
+    **{kind: rules[0] for kind, rules in RESULT_RULES.items()},
+    arith.ConstantOp: _constant,
+    arith.AddiOp: lambda _, ranges: Range(ranges[0].lo + ranges[1].lo, ranges[0].hi + ranges[1].hi),
+    arith.SubiOp: lambda _, ranges: Range(ranges[0].lo - ranges[1].hi, ranges[0].hi - ranges[1].lo),
+    arith.ShLIOp: _shift,
+    arith.ShRSIOp: _shift,
+    arith.ShRUIOp: _shift,
+    arith.ExtSIOp: _unchanged,
+    arith.TruncIOp: _unchanged,
+    arith.IndexCastOp: _unchanged,
+    arith.ExtUIOp: _extend_unsigned,
+}
+"""The range of a result before it wraps around, from those of the operands."""

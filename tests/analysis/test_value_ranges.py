@@ -12,8 +12,7 @@ from xdsl.utils.test_value import create_ssa_value
 
 from hidet.analysis.forms import Range
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.integer_ranges import IntegerRanges
-from hidet.analysis.value_ranges import RESULT_RULES
+from hidet.analysis.value_ranges import RESULT_RULES, IntegerRanges
 from hidet.context import make_context
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.task import ForeachOp

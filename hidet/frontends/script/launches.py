@@ -11,8 +11,8 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
 from hidet.analysis.forms import ANY
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.integer_ranges import IntegerRanges
 from hidet.analysis.memory import is_arithmetic
+from hidet.analysis.value_ranges import IntegerRanges
 from hidet.dialects.cuda import KernelOp, LaunchOp, ViewOp
 from hidet.dialects.cuda.attributes import is_variable
 from hidet.dialects.fields import Element

@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.index_forms import IndexForms
-from hidet.analysis.integer_ranges import IntegerRanges, range_of_type
+from hidet.analysis.value_ranges import IntegerRanges, range_of_type
 from hidet.dialects.cuda import FloorModOp, KernelOp
 from hidet.dialects.cuda.marks import SAFE
 from hidet.dialects.walking import ops_of_class
