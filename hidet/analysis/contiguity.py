@@ -1,5 +1,6 @@
 """The dimension along which a view is contiguous in memory, and the length of its vectors."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -94,7 +95,8 @@ class _Addresses:
         owner = view.owner
         if not isinstance(owner, GridOp | SinkOp):
             return None
-        values = _Values(zip(owner.indices, index, strict=True))
+        known = zip(owner.indices, index, strict=True)
+        values = defaultdict[SSAValue | Variable, int](int, known)
         found = [
             self.address(memory, [form.evaluate(values) for form in forms])
             for memory, forms in self._accesses[owner]
@@ -141,13 +143,6 @@ def _layout_of(view: SSAValue) -> tuple[int, list[int]] | None:
         return None
     extents = [max(extent, 1) for extent in shape_of(view)]
     return size_of(view), [prod(extents[dim + 1 :]) for dim in range(len(extents))]
-
-
-class _Values(dict[SSAValue | Variable, int]):
-    """The values of leaves of forms; 0 by default."""
-
-    def __missing__(self, key: SSAValue | Variable) -> int:
-        return 0
 
 
 def _moved(index: Sequence[int], dim: int, step: int) -> list[int]:

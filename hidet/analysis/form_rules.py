@@ -48,14 +48,6 @@ def _constant(forms: IndexForms, op: arith.ConstantOp, algebra: FormAlgebra) -> 
     return LinearForm.number(number.value.data) if isinstance(number, IntegerAttr) else None
 
 
-def _add(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
-    return algebra.add(*_operands(forms, op))
-
-
-def _subtract(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm:
-    return algebra.add(*_operands(forms, op), -1)
-
-
 def _multiply(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
     lhs, rhs = _operands(forms, op)
     if lhs.is_number:
@@ -68,31 +60,27 @@ def _shift_left(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> Linea
     return lhs * (1 << rhs.constant) if rhs.is_number and 0 <= rhs.constant < 63 else None
 
 
-def _shift_right(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    lhs, rhs = _operands(forms, op)
-    if not rhs.is_number or not 0 <= rhs.constant < 63:
-        return None
-    signed = isinstance(op, arith.ShRSIOp)
-    if not signed and not algebra.is_nonnegative(lhs):
-        return None
-    return algebra.merge(algebra.floordiv(lhs, 1 << rhs.constant))
-
-
 def _by_number(
-    divide: Callable[[FormAlgebra, LinearForm, int], LinearForm], *, nonnegative: bool = False
+    divide: Callable[[FormAlgebra, LinearForm, int], LinearForm],
+    *,
+    nonnegative: bool = False,
+    shifts: bool = False,
 ) -> FormRule:
-    """Return the rule of a division by a positive constant.
+    """Return the rule of a division by a positive constant, or by the power of two of a shift.
 
     With `nonnegative`, it is restricted to a nonnegative dividend, where all roundings agree.
     """
 
     def rule(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
         lhs, rhs = _operands(forms, op)
-        if not rhs.is_number or rhs.constant < 1:
+        divisor = rhs.constant
+        if shifts:
+            divisor = 1 << divisor if 0 <= divisor < 63 else 0
+        if not rhs.is_number or divisor < 1:
             return None
         if nonnegative and not algebra.is_nonnegative(lhs):
             return None
-        return algebra.merge(divide(algebra, lhs, rhs.constant))
+        return algebra.merge(divide(algebra, lhs, divisor))
 
     return rule
 
@@ -187,12 +175,12 @@ def _id(forms: IndexForms, op: IdOp, algebra: FormAlgebra) -> LinearForm:
 
 FORM_RULES: dict[type[Operation], FormRule] = {
     arith.ConstantOp: _constant,
-    arith.AddiOp: _add,
-    arith.SubiOp: _subtract,
+    arith.AddiOp: lambda forms, op, algebra: algebra.add(*_operands(forms, op)),
+    arith.SubiOp: lambda forms, op, algebra: algebra.add(*_operands(forms, op), -1),
     arith.MuliOp: _multiply,
     arith.ShLIOp: _shift_left,
-    arith.ShRSIOp: _shift_right,
-    arith.ShRUIOp: _shift_right,
+    arith.ShRSIOp: _by_number(FormAlgebra.floordiv, shifts=True),
+    arith.ShRUIOp: _by_number(FormAlgebra.floordiv, shifts=True, nonnegative=True),
     arith.FloorDivSIOp: _by_number(FormAlgebra.floordiv),
     arith.DivSIOp: _divide,
     arith.DivUIOp: _divide,

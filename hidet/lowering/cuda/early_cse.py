@@ -1,7 +1,7 @@
 """The pass `early-cse`: eliminates common subexpressions and redundant loads."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from functools import cache
 from typing import NamedTuple
 
@@ -44,27 +44,6 @@ class _Writes(NamedTuple):
     anything: bool
 
 
-class _Memory:
-    """Versions of memory: while the version of a memref is unchanged, so are its elements."""
-
-    def __init__(self) -> None:
-        self._of_all = 0
-        self._of_root: Counter[SSAValue] = Counter()
-
-    def write(self, writes: _Writes) -> None:
-        """Record writes."""
-        self._of_all += writes.anything
-        self._of_root.update(writes.roots)
-
-    def version(self, memory: Iterable[SSAValue]) -> int:
-        """Return a number that grows whenever one of some memrefs may have been written."""
-        return self._of_all + sum(
-            count
-            for root, count in self._of_root.items()
-            if any(may_alias(root, each) for each in memory)
-        )
-
-
 @cache
 def _is_kept(kind: type[Operation]) -> bool:
     """Return whether equal ops of a class are never merged."""
@@ -79,7 +58,9 @@ class _Merger:
     """
 
     def __init__(self, written: dict[Operation, _Writes]) -> None:
-        self._memory = _Memory()
+        # Versions of memory: while the version of a memref is unchanged, so are its elements.
+        self._version_of_all = 0
+        self._version_of_root: Counter[SSAValue] = Counter()
         self._known: dict[Hashable, Operation] = {}
         self._written = written
 
@@ -98,7 +79,7 @@ class _Merger:
                     result.replace_all_uses_with(known)
                 block.erase_op(op)
             else:
-                self._memory.write(self._writes_of(op))
+                self._note(self._writes_of(op))
         for key in added:
             del self._known[key]
 
@@ -112,9 +93,14 @@ class _Merger:
             # Its memrefs alias those outside under other names.
             merger = _Merger(self._written)
             writes = _Writes(frozenset(), bool(writes.roots) or writes.anything)
-        self._memory.write(writes)
+        self._note(writes)
         for block in blocks_in(op):
             merger.visit(block)
+
+    def _note(self, writes: _Writes) -> None:
+        """Advance the versions of memory."""
+        self._version_of_all += writes.anything
+        self._version_of_root.update(writes.roots)
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return the key under which equal ops are merged; None if an op must be kept."""
@@ -126,7 +112,11 @@ class _Merger:
             accesses = accesses_of(op)
             if accesses is None or accesses.writes or not accesses.reads:
                 return None
-            version = self._memory.version(accesses.reads)
+            version = self._version_of_all + sum(
+                count
+                for root, count in self._version_of_root.items()
+                if any(may_alias(root, each) for each in accesses.reads)
+            )
         return (
             op.name,
             tuple(op.operands),
