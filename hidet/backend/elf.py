@@ -6,7 +6,6 @@ call; so a binary is validated before it is stored, and when it is read from the
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 MACHINES = {"x86_64": 62, "aarch64": 183, "cuda": 190}
@@ -34,22 +33,16 @@ class _Section(NamedTuple):
     link: int
 
 
-@dataclass(frozen=True)
-class _Table:
-    """The location of a table of records in the file."""
-
-    layout: struct.Struct
-    offset: int
-    count: int
-    stride: int
-
-    def rows(self, data: bytes) -> Iterator[tuple[int, ...]]:
-        """Yield the records."""
-        end = self.offset + self.count * self.stride
-        if self.stride < self.layout.size or end > len(data):
-            raise BadObjectError(f"it is truncated: a table ends at byte {end} of {len(data)}")
-        for number in range(self.count):
-            yield self.layout.unpack_from(data, self.offset + number * self.stride)
+def _rows(
+    data: bytes, layout: struct.Struct, offset: int, count: int, stride: int = 0
+) -> Iterator[tuple[int, ...]]:
+    """Yield the records of a table in the file, whose stride is by default their size."""
+    stride = stride or layout.size
+    end = offset + count * stride
+    if stride < layout.size or end > len(data):
+        raise BadObjectError(f"it is truncated: a table ends at byte {end} of {len(data)}")
+    for number in range(count):
+        yield layout.unpack_from(data, offset + number * stride)
 
 
 def check_object(data: bytes, machine: str, symbol: str | None) -> None:
@@ -68,11 +61,10 @@ def check_object(data: bytes, machine: str, symbol: str | None) -> None:
     if number != MACHINES.get(machine, number):
         raise BadObjectError(f"it is for machine {number}, not {MACHINES[machine]} ({machine})")
     segments_at, sections_at, segment_size, segment_count, section_size, section_count = tables
-    table = _Table(_SEGMENT, segments_at, segment_count, segment_size or _SEGMENT.size)
-    for offset, size in table.rows(data):
+    for offset, size in _rows(data, _SEGMENT, segments_at, segment_count, segment_size):
         _require(data, offset, size)
-    table = _Table(_SECTION, sections_at, section_count, section_size or _SECTION.size)
-    sections = [_Section(*row) for row in table.rows(data)]
+    rows = _rows(data, _SECTION, sections_at, section_count, section_size)
+    sections = [_Section(*row) for row in rows]
     for section in sections:
         if section.type != _NO_BITS:
             _require(data, section.offset, section.size)
@@ -92,8 +84,7 @@ def _defined(data: bytes, sections: list[_Section]) -> Iterator[bytes]:
             continue
         names = sections[section.link]
         count = section.size // _SYMBOL.size
-        table = _Table(_SYMBOL, section.offset, count, _SYMBOL.size)
-        for name, where in table.rows(data):
+        for name, where in _rows(data, _SYMBOL, section.offset, count):
             if where != _UNDEFINED and name < names.size:
                 start = names.offset + name
                 end = data.find(b"\0", start, names.offset + names.size)

@@ -164,11 +164,13 @@ def version_function() -> tuple[int, int] | None:
     offsets = set(map(_tensor_offset, tensors))
     try:
         library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
-        function = _address_of(library._ZNK2at10TensorBase8_versionEv)
+        symbol = library._ZNK2at10TensorBase8_versionEv
     except (OSError, AttributeError):
         return None
     (offset, *others) = offsets
-    return None if offset is None or others else (function, offset)
+    if offset is None or others:
+        return None
+    return ctypes.cast(symbol, ctypes.c_void_p).value or 0, offset
 
 
 def _tensor_offset(tensor: torch.Tensor) -> int | None:
@@ -180,8 +182,3 @@ def _tensor_offset(tensor: torch.Tensor) -> int | None:
     words = (ctypes.c_uint64 * (size // 8)).from_address(id(tensor))
     offsets = [8 * n for n, word in enumerate(words) if word == tensor._cdata]
     return offsets[0] if offsets else None
-
-
-def _address_of(function: Any) -> int:
-    """Return the address of a C function."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0

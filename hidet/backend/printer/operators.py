@@ -80,6 +80,19 @@ def one_type(texts: list[Text]) -> list[Text]:
     return same_width(texts)
 
 
+def integers_of(op: Operation, text_of: TextOf) -> list[Text]:
+    """Return the texts of two integers; of two indices one has 64 bits if the result has."""
+    lhs, rhs = operands_of(op, text_of)
+    _refuse(op, lhs.type == BOOL, op.operands[0])
+    is_long = value_type(op.results[0]) == LONG_LONG and promoted([lhs, rhs]) == INT
+    if not isinstance(op.results[0].type, IndexType) or not is_long:
+        return [lhs, rhs]
+    # Widen a literal if there is one: `i * 4096LL`. A shift has the type of its left operand.
+    if rhs.text.lstrip("-").isdigit() and not isinstance(op, _SHIFTS):
+        return [lhs, cast(rhs, LONG_LONG)]
+    return [cast(lhs, LONG_LONG), rhs]
+
+
 @dataclass(frozen=True)
 class FloatOperator:
     """`a + b` on floats."""
@@ -108,11 +121,8 @@ class IntegerOperator:
 
     def __call__(self, op: Operation, text_of: TextOf) -> Text:
         """Print the operation."""
-        lhs, rhs = operands_of(op, text_of)
-        _refuse(op, lhs.type == BOOL, op.operands[0])
-        if isinstance(op.results[0].type, IndexType):
-            lhs, rhs = widened(op, [lhs, rhs])
-        elif value_type(op.results[0]) in (INT, LONG_LONG):
+        (lhs, rhs), result = integers_of(op, text_of), op.results[0]
+        if not isinstance(result.type, IndexType) and value_type(result) in (INT, LONG_LONG):
             additive = self.symbol in ("+", "-")
             operands = modular(lhs, rhs, additive=additive, wrap=wraps_around(op))
             kind, wraps = modular_type(operands, promoted(operands))
@@ -142,17 +152,6 @@ def wraps_around(op: Operation) -> bool:
     return arith.IntegerOverflowFlag.NSW not in op.overflow_flags.data
 
 
-def widened(op: Operation, operands: list[Text]) -> list[Text]:
-    """Return operands of which one has 64 bits if the result has."""
-    lhs, rhs = operands
-    if value_type(op.results[0]) == LONG_LONG and promoted(operands) == INT:
-        # Widen a literal if there is one: `i * 4096LL`. A shift has the type of its left operand.
-        if rhs.text.lstrip("-").isdigit() and not isinstance(op, _SHIFTS):
-            return [lhs, cast(rhs, LONG_LONG)]
-        return [cast(lhs, LONG_LONG), rhs]
-    return operands
-
-
 _SHIFTS = arith.ShLIOp | arith.ShRSIOp | arith.ShRUIOp
 
 
@@ -166,10 +165,7 @@ class Division:
 
     def __call__(self, op: Operation, text_of: TextOf) -> Text:
         """Print the operation."""
-        operands = operands_of(op, text_of)
-        _refuse(op, operands[0].type == BOOL, op.operands[0])
-        if isinstance(op.results[0].type, IndexType):
-            operands = widened(op, operands)
+        operands = integers_of(op, text_of)
         safe = is_safe(op)
         if self.unsigned:
             operands = same_width(operands)
@@ -195,10 +191,7 @@ class Shift:
 
     def __call__(self, op: Operation, text_of: TextOf) -> Text:
         """Print the operation."""
-        lhs, rhs = operands_of(op, text_of)
-        _refuse(op, lhs.type == BOOL, op.operands[0])
-        if isinstance(op.results[0].type, IndexType):
-            lhs, rhs = widened(op, [lhs, rhs])
+        lhs, rhs = integers_of(op, text_of)
         wraps = False
         if self.unsigned:
             lhs = as_unsigned(lhs)

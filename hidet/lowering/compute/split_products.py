@@ -61,8 +61,7 @@ def _count_of_parts(arch: Arch, slices: str, op: MatmulOp) -> int:
         return parts if is_float and problem.k % parts == 0 else 1
     if slices == "disabled":
         return 1
-    parts = best_split(problem, arch, joins=True)
-    return parts if parts == 1 or _is_for_norm(op.result) else best_split(problem, arch)
+    return best_split(problem, arch, joins=_is_for_norm(op.result))
 
 
 def _is_for_norm(value: OpResult) -> bool:

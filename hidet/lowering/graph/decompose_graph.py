@@ -81,7 +81,7 @@ def with_aligned_rows(b: GraphBuilder, x: SSAValue) -> SSAValue:
     none = [0] * len(shape)
     padded = b.emit(graph.PadOp(x, none, [*none[1:], missing]))
     padded = b.emit(graph.PackOp(padded, range(len(shape))))
-    return b.emit(graph.SliceOp(padded, starts=none, stops=shape, steps=[1] * len(shape)))
+    return b.narrow(padded, -1, 0, shape[-1])
 
 
 def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:

@@ -132,10 +132,7 @@ def _write_through(inner: graph.ScatterOp, place: Range, outer: graph.ConcatOp) 
     ids = b.emit(graph.AddOp(ids, b.scalar(place.start * rows, i64)))
     accumulates = bool(inner.accumulate)
     write = b.insert(graph.ScatterOp(place.whole, ids, inner.source, accumulate=accumulates))
-    rank = len(shape_of(place.whole))
-    starts, stops = [0] * rank, list(shape_of(place.whole))
-    starts[place.axis], stops[place.axis] = place.start, place.start + place.size
-    part = b.emit(graph.SliceOp(write.result, starts, stops, [1] * rank))
+    part = b.narrow(write.result, place.axis, place.start, place.start + place.size)
     _replace(inner, b.reshape(part, shape_of(inner.result)))
     _replace(outer, write.result)
     return write
