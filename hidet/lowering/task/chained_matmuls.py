@@ -34,8 +34,8 @@ from hidet.dialects.cuda import Space, space_of
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import CopyOp, ForeachOp, MatmulOp
 from hidet.dialects.walking import ops_in
-from hidet.lowering.task.lower_wgmma import wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop
+from hidet.lowering.task.tensor_cores import wait_for_wgmma
 from hidet.rewriting.builder import Index, KernelBuilder
 
 FEW_TRIPS = 2

@@ -27,8 +27,7 @@ from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import Pattern, rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier, thread_index, workers_of
-from hidet.lowering.task.lower_mma import group_start, lower_mma
-from hidet.lowering.task.lower_wgmma import lower_wgmma
+from hidet.lowering.task.tensor_cores import group_start, lower_mma, lower_wgmma
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass

@@ -19,8 +19,8 @@ from hidet.dialects.task.layout import map_of, shared_layout_of
 from hidet.dialects.walking import ops_of_class
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
-from hidet.lowering.task.lower_wgmma import wait_for_wgmma
 from hidet.lowering.task.matmul_loops import MatmulLoop, ring_of, stages_of
+from hidet.lowering.task.tensor_cores import wait_for_wgmma
 from hidet.rewriting.builder import Index, KernelBuilder, set_unroll
 from hidet.rewriting.kernel_pass import KernelPass
 

@@ -22,7 +22,6 @@ from hidet.dialects.fields import Element
 from hidet.dialects.task import GroupOp, MatmulOp
 from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.chained_matmuls import ChainedMatmuls
-from hidet.lowering.task.lower_wgmma import fence_accumulator, wait_for_wgmma
 from hidet.lowering.task.matmul_loops import (
     MatmulLoop,
     allocate_mbarriers,
@@ -31,6 +30,7 @@ from hidet.lowering.task.matmul_loops import (
     ring_of,
     stages_of,
 )
+from hidet.lowering.task.tensor_cores import fence_accumulator, wait_for_wgmma
 from hidet.lowering.task.tma_copies import TmaCopy
 from hidet.lowering.templates.blocking import CONSUMERS
 from hidet.rewriting.builder import Index, KernelBuilder

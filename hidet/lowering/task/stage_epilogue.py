@@ -27,13 +27,13 @@ from hidet.dialects.task import CopyOp, ForeachOp
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr, map_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
-from hidet.lowering.task.lower_mma import group_start, groups_along
 from hidet.lowering.task.matmul_loops import (
     allocate_mbarriers,
     allocate_ring,
     is_pingpong,
     loop_ahead_of,
 )
+from hidet.lowering.task.tensor_cores import group_start, groups_along
 from hidet.lowering.task.tma_copies import TmaWindow, is_aligned
 from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, STAGED_RESIDUAL, pieces_of
 from hidet.lowering.templates.config import choices_of

@@ -10,13 +10,12 @@ from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, ReduceOp
 from hidet.dialects.compute.ops import terminator_of
-from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import ops_of_class
 from hidet.lang import repeat, script, spatial
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
-from hidet.lowering.templates.epilogue import clone_views
+from hidet.lowering.templates.epilogue import anchor_of, clone_views
 from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
 from hidet.mapping import TaskMap
 
@@ -42,7 +41,7 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions of grids whose results have the same number of elements."""
         sizes = {size_of(result) for result in fusion.results_}
-        return len(sizes) == 1 and not any(isinstance(op, AnchorOp) for op in fusion.body.block.ops)
+        return len(sizes) == 1 and anchor_of(fusion) is None
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
         """Return one config: vectors if there are many elements, else one element per thread.

@@ -11,7 +11,6 @@ from hidet.analysis.grids import Rows, is_cheap, linear_index_of_load, row_reduc
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
-from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.frontends.script.scalars import Scalar
@@ -20,6 +19,7 @@ from hidet.lang import repeat, script, spatial, task
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.elementwise import store
+from hidet.lowering.templates.epilogue import anchor_of
 from hidet.lowering.templates.parts import (
     combined,
     known,
@@ -87,11 +87,10 @@ class RowTemplate(Template[RowConfig]):
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions whose reductions and results have the same rows."""
-        ops = list(fusion.body.block.ops)
-        rows = rows_of(ops)
+        rows = rows_of(fusion.body.block.ops)
         return (
             rows is not None
-            and not any(isinstance(op, AnchorOp) for op in ops)
+            and anchor_of(fusion) is None
             and all(size_of(r) in (rows.count, rows.size) for r in fusion.results_)
         )
 

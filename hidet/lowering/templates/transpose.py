@@ -9,15 +9,13 @@ from hidet.analysis.contiguity import adjacent_dim
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.compute.ops import terminator_of
-from hidet.dialects.graph import AnchorOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
-from hidet.dialects.walking import ops_of_class
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import script, shared_tensor
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
-from hidet.lowering.templates.epilogue import clone_views
+from hidet.lowering.templates.epilogue import anchor_of, clone_views
 from hidet.lowering.templates.parts import known, place
 from hidet.mapping import vector_map
 
@@ -82,8 +80,8 @@ class TransposeTemplate(Template[TransposeConfig]):
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions of grids that have one large result."""
-        is_plain = not ops_of_class(fusion.body, AnchorOp)
-        return is_plain and len(fusion.results_) == 1 and size_of(fusion.results_[0]) >= FEWEST
+        results = fusion.results_
+        return anchor_of(fusion) is None and len(results) == 1 and size_of(results[0]) >= FEWEST
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[TransposeConfig]:
         """Return one config if the result is read along another dimension than its last one."""
