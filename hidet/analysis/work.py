@@ -1,11 +1,10 @@
 """The work of a fusion for the roofline model: matmul operations and bytes moved."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import cast
 
 from xdsl.dialects import scf
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from hidet.analysis.forms import Range
 from hidet.analysis.grids import loads_of
@@ -14,6 +13,7 @@ from hidet.arch.roofline import Work
 from hidet.dialects.compute import FusionOp, GridOp, IndexedOp, LoadOp, ReduceOp
 from hidet.dialects.graph import MatmulOp, ScaledDotProductAttentionOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
+from hidet.dialects.walking import reached
 
 _Matmul = MatmulOp | ScaledDotProductAttentionOp
 """The operators that contain matmuls."""
@@ -110,21 +110,15 @@ def _conditions(load: LoadOp) -> Iterator[SSAValue]:
 
 def _variables(values: Iterable[SSAValue]) -> set[BlockArgument] | None:
     """Return the variables that values are computed from; None if data-dependent."""
-    variables: set[BlockArgument] = set()
-    seen: set[SSAValue] = set()
-    worklist = list(values)
-    while worklist:
-        value = worklist.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value, BlockArgument):
-            variables.add(value)
-        elif isinstance(value.owner, LoadOp) or cast("Operation", value.owner).regions:
-            return None
-        else:
-            worklist.extend(cast("Operation", value.owner).operands)
-    return variables
+
+    def operands(value: SSAValue) -> Sequence[SSAValue]:
+        return value.op.operands if isinstance(value, OpResult) else ()
+
+    found = list(reached(values, operands))
+    ops = [value.op for value in found if isinstance(value, OpResult)]
+    if any(isinstance(op, LoadOp) or op.regions for op in ops):
+        return None
+    return {value for value in found if isinstance(value, BlockArgument)}
 
 
 def _extent(variable: BlockArgument) -> int:

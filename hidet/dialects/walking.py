@@ -1,12 +1,13 @@
 """Traversal of the IR: parents, nested blocks and nested ops."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.ir import Block, Operation, Region
 
 Kind = TypeVar("Kind", bound=Operation)
+Node = TypeVar("Node", bound=Hashable)
 
 
 def blocks_in(op: Operation) -> Sequence[Block]:
@@ -92,3 +93,15 @@ def parents_of(op: Operation) -> Iterator[Operation]:
 def parent_of_type(op: Operation, kind: type[Kind]) -> Kind | None:
     """Return the innermost op of a class around an op, None if there is none."""
     return next((parent for parent in parents_of(op) if isinstance(parent, kind)), None)
+
+
+def reached(start: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """Yield all that can be reached from a start, which is included, each once."""
+    pending = list(dict.fromkeys(start))
+    found = set(pending)
+    for node in pending:  # which grows
+        yield node
+        for other in following(node):
+            if other not in found:
+                found.add(other)
+                pending.append(other)

@@ -19,7 +19,7 @@ from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import size_of
-from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.dialects.walking import ops_in, ops_of_class, reached
 from hidet.lowering.compute.fusion_groups import (
     Group,
     Kind,
@@ -277,15 +277,12 @@ class Fuser:
 
     def _with_views(self, members: Iterable[Operation]) -> set[Operation]:
         """Return the members and the views that they read."""
-        found = set(members)
-        pending = list(found)
-        while pending:
-            for value in self.reads.direct_sources(pending.pop()):
-                owner = value.owner
-                if isinstance(owner, GridOp) and owner not in self.group_of and owner not in found:
-                    found.add(owner)
-                    pending.append(owner)
-        return found
+
+        def views(op: Operation) -> list[Operation]:
+            owners = [value.owner for value in self.reads.direct_sources(op)]
+            return [v for v in owners if isinstance(v, GridOp) and v not in self.group_of]
+
+        return set(reached(members, views))
 
     def _is_read_only_by(self, view: Operation, readers: Collection[Operation]) -> bool:
         """Return whether no op of the function but some readers reads a view."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
 from hidet.dialects.cuda import KernelOp, is_variable, leaves_loop
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.shaped import element_of
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_in, reached
 from hidet.lowering.cuda.vector_accesses import VectorLoop
 from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.builder import KernelBuilder
@@ -68,7 +68,8 @@ class _Fission:
         if not vectors.is_candidate:
             return None
         variable = loop.body.block.args[0]
-        varying = {variable.block, *_dependent(variable)}
+        dependent = reached(_users([variable]), lambda op: _users(op.results))
+        varying = {variable.block, *dependent}
         arithmetic = _plain_arithmetic(loop.body.block)
         totals = [op for op in ops if isinstance(op, memref.AllocaOp)]
         parts: list[list[Operation]] = [[]]
@@ -211,15 +212,8 @@ def _plain_arithmetic(block: Block) -> list[Operation]:
     return found
 
 
-def _dependent(value: SSAValue) -> set[Operation]:
-    found: set[Operation] = set()
-    pending: list[SSAValue] = [value]
-    while pending:
-        for use in pending.pop().uses:
-            if use.operation not in found:
-                found.add(use.operation)
-                pending += use.operation.results
-    return found
+def _users(values: Iterable[SSAValue]) -> list[Operation]:
+    return [use.operation for value in values for use in value.uses]
 
 
 class InterchangeLoopsPass(KernelPass):

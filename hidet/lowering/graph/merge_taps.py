@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.shaped import bytes_of
+from hidet.dialects.walking import reached
 from hidet.lowering.graph.graph_builder import GraphBuilder
 from hidet.lowering.single_walk import apply_rules
 
@@ -75,17 +76,14 @@ def _pixels(op: graph.Conv2dOp, taps: int) -> int:
 
 def _is_returned(value: SSAValue) -> bool:
     """Return whether a function returns a tensor, or what elementwise operators make of it."""
-    reached, pending = {value}, [value]
-    while pending:
-        for user in [use.operation for use in pending.pop().uses]:
-            if isinstance(user, ReturnOp):
-                return True
-            if isinstance(user, graph.GraphOp) and not isinstance(user, graph.Conv2dOp):
-                result = user.results[0]
-                if shape_of(result) == shape_of(value) and result not in reached:
-                    reached.add(result)
-                    pending.append(result)
-    return False
+
+    def made_of(x: SSAValue) -> list[SSAValue]:
+        users = [use.operation for use in x.uses if isinstance(use.operation, graph.GraphOp)]
+        results = [user.results[0] for user in users if not isinstance(user, graph.Conv2dOp)]
+        return [result for result in results if shape_of(result) == shape_of(value)]
+
+    uses = (use for each in reached([value], made_of) for use in each.uses)
+    return any(isinstance(use.operation, ReturnOp) for use in uses)
 
 
 def _windows(b: GraphBuilder, op: graph.Conv2dOp, taps: int, pixels: int) -> SSAValue:

@@ -9,6 +9,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.graph.reduction import NormOp
+from hidet.dialects.walking import reached
 from hidet.lowering.graph.compute_rules.reduction import SHORT_ROW
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.single_walk import Rule
@@ -144,15 +145,11 @@ def grouped_images(op: NormOp) -> SSAValue | None:
 
 def is_of_anchor(x: SSAValue) -> bool:
     """Return whether a tensor is computed from the result of a convolution or a matmul."""
-    pending, seen = [x.owner], set[Operation | Block]()
-    while pending:
-        owner = pending.pop()
-        if isinstance(owner, AnchorOp):
-            return True
-        if isinstance(owner, Operation) and owner not in seen:
-            seen.add(owner)
-            pending += [operand.owner for operand in owner.operands]
-    return False
+
+    def producers(op: Operation | Block) -> list[Operation | Block]:
+        return [operand.owner for operand in op.operands] if isinstance(op, Operation) else []
+
+    return any(isinstance(op, AnchorOp) for op in reached([x.owner], producers))
 
 
 def moments_of_runs(b: GraphBuilder, runs: SSAValue) -> SSAValue:
