@@ -171,13 +171,29 @@ class ArtifactCache:
         Raises:
             CacheError: other users can write to the cache.
         """
-        place = self._place(key)
+        place, folder = self._place(key), self.store.folder
         try:
-            return self._put(place, key, files, meta)
+            folder.prepare()
+            temporary = folder.new_temporary()
+            try:
+                write_entry(temporary, key, files, meta)
+                size = sum(file.stat().st_size for file in temporary.iterdir())
+                # Another process may have published the entry first, which is as good unless it is
+                # damaged: reading it removes it then. Or the cache is being cleared. Both are
+                # races, which are not lost so often in a row.
+                for _ in range(ATTEMPTS):
+                    if folder.publish(temporary, place) or self.entry(key) is not None:
+                        break
+                    time.sleep(0.001)
+                else:
+                    raise OSError(errno.EEXIST, f"{place} cannot be replaced")
+            finally:
+                remove_tree(temporary)
+            self.store.note_written(size)
         except OSError as error:
             content = {n: f if isinstance(f, bytes) else f.read_bytes() for n, f in files.items()}
             self.store.keep(Entry(place, content, dict(meta)), error)
-            return place
+        return place
 
     def remove(self, key: str) -> None:
         """Remove an entry, if it exists."""
@@ -213,29 +229,6 @@ class ArtifactCache:
         if re.fullmatch(r"[0-9a-f]{64}", key) is None:
             raise CacheError(f"'{key}' is not a key, which is a sha256 in hexadecimal")
         return self.store.folder.place(self.namespace, key)
-
-    def _put(
-        self, place: Path, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]
-    ) -> Path:
-        folder = self.store.folder
-        folder.prepare()
-        temporary = folder.new_temporary()
-        try:
-            write_entry(temporary, key, files, meta)
-            size = sum(file.stat().st_size for file in temporary.iterdir())
-            # Another process may have published the entry first, which is as good unless it is
-            # damaged: reading it removes it then. Or the cache is being cleared. Both are races,
-            # which are not lost so often in a row.
-            for _ in range(ATTEMPTS):
-                if folder.publish(temporary, place) or self.entry(key) is not None:
-                    break
-                time.sleep(0.001)
-            else:
-                raise OSError(errno.EEXIST, f"{place} cannot be replaced")
-        finally:
-            remove_tree(temporary)
-        self.store.note_written(size)
-        return place
 
     def _read(self, key: str, check: Callable[[Entry], None] | None) -> Entry:
         """Read and check an entry.
