@@ -1,5 +1,6 @@
 """The pass `hoist-constants`: moves computation on constants into the prepare function."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -114,45 +115,28 @@ class Constants:
         return isinstance(op, graph.GraphOp) and op.result in self.known
 
 
-@dataclass
-class Preparation:
-    """The function @prepare under construction."""
-
-    constants: Constants
-    block: Block = field(default_factory=Block)
-    _copies: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-    _outputs: dict[int, str] = field(default_factory=dict[int, str])
-
-    def prepare(self, root: Known) -> str:
-        """Compute a value in @prepare, once for equal ones; return its name in @forward."""
-        if root.number not in self._outputs:
-            self._compute(root)
-            self._outputs[root.number] = prepared_name(len(self._outputs))
-        return self._outputs[root.number]
-
-    def _compute(self, root: Known) -> None:
-        """Clone the computation of a value into @prepare, operands first."""
-        pending = [root]
-        while pending:
-            found = pending[-1]
-            operands = [self.constants.known[operand] for operand in found.op.operands]
-            missing = [operand for operand in operands if operand.number not in self._copies]
-            if missing:
-                pending.extend(missing)
-                continue
-            pending.pop()
-            if found.number not in self._copies:
-                copies = [self._copies[operand.number] for operand in operands]
-                copy = found.op.clone(dict(zip(found.op.operands, copies, strict=True)))
-                self.block.add_op(copy)
-                self._copies[found.number] = copy.results[0]
-
-    def function(self) -> FuncOp:
-        """Return the function with all prepared values as results."""
-        values = [self._copies[number] for number in self._outputs]
-        types: list[Attribute] = [value.type for value in values]
-        self.block.add_op(ReturnOp(*values))
-        return FuncOp(PREPARE, ([], types), Region(self.block))
+def prepare_function(constants: Constants, roots: Sequence[Known]) -> FuncOp:
+    """Return the function @prepare, which computes values, operands first, and equal ones once."""
+    block = Block()
+    copies: dict[int, SSAValue] = {}
+    pending = [*reversed(roots)]
+    while pending:
+        found = pending[-1]
+        operands = [constants.known[operand] for operand in found.op.operands]
+        missing = [operand for operand in operands if operand.number not in copies]
+        if missing:
+            pending.extend(missing)
+            continue
+        pending.pop()
+        if found.number not in copies:
+            values = [copies[operand.number] for operand in operands]
+            copy = found.op.clone(dict(zip(found.op.operands, values, strict=True)))
+            block.add_op(copy)
+            copies[found.number] = copy.results[0]
+    results = [copies[number] for number in dict.fromkeys(root.number for root in roots)]
+    types: list[Attribute] = [value.type for value in results]
+    block.add_op(ReturnOp(*results))
+    return FuncOp(PREPARE, ([], types), Region(block))
 
 
 def hoist(forward: FuncOp) -> FuncOp | None:
@@ -163,20 +147,19 @@ def hoist(forward: FuncOp) -> FuncOp | None:
     roots = constants.roots()
     if not roots:
         return None
-    preparation = Preparation(constants)
-    loaded: dict[str, graph.ConstantOp] = {}
     # Clone all before replacing any: one may depend on another.
-    names = [preparation.prepare(root) for root in roots]
-    for root, name in zip(roots, names, strict=True):
-        if name not in loaded:
-            loaded[name] = graph.ConstantOp(name, tensor_type(root.op.result))
-            loaded[name].location = root.op.location
-        root.op.result.replace_all_uses_with(loaded[name].result)
+    prepare = prepare_function(constants, roots)
+    loaded: dict[int, graph.ConstantOp] = {}
+    for root in roots:
+        if root.number not in loaded:
+            name = prepared_name(len(loaded))
+            loaded[root.number] = graph.ConstantOp(name, tensor_type(root.op.result))
+            loaded[root.number].location = root.op.location
+        root.op.result.replace_all_uses_with(loaded[root.number].result)
     Rewriter.insert_op(list(loaded.values()), InsertPoint.at_start(forward.body.block))
     for found in reversed(constants.known.values()):  # users first
         if not found.op.result.uses:
             Rewriter.erase_op(found.op)
-    prepare = preparation.function()
     locate(prepare, forward.location)
     return prepare
 
