@@ -18,11 +18,9 @@ from hidet.dialects.fields import Element
 from hidet.dialects.task.layout import shared_layout_of
 from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.lowering.task.matmul_loops import cluster_of
+from hidet.lowering.task.tensor_cores import GROUP_ROWS
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
-
-GROUP_ROWS = 8
-"""The rows of a swizzle atom: a slice of a box has a multiple of them."""
 
 
 @dataclass(frozen=True)

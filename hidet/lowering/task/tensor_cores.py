@@ -30,7 +30,7 @@ ROW_BYTES = 16
 """The bytes of a row of a matrix that `ldmatrix` loads (PTX ISA, ldmatrix); it has 8 rows."""
 
 GROUP_ROWS = 8
-"""The rows of a swizzle atom (PTX ISA, Matrix Descriptor, stride)."""
+"""The rows of a swizzle atom (PTX ISA, Matrix Descriptor, stride), by which boxes are sliced."""
 
 
 def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:

@@ -15,14 +15,12 @@ from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.windows import Window, window_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
+from hidet.dialects.cuda.tensor_map import ALIGNMENT
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 
 BANDWIDTH = 0.95
 """The fraction of the memory bandwidth that matmuls reach."""
-
-VECTOR = 16
-"""The alignment of strides for TMA in bytes (CUDA driver API, tensor maps)."""
 
 
 @dataclass(frozen=True)
@@ -148,4 +146,4 @@ def _is_aligned(window: Window, operand: SSAValue) -> bool:
     size = bytes_of(element_of(operand))
     steps = zip(window.strides, shape_of(operand), strict=True)
     apart = [stride for stride, extent in steps if extent > 1 and stride != 1]
-    return all(step * size % VECTOR == 0 for step in (window.offset, *apart))
+    return all(step * size % ALIGNMENT == 0 for step in (window.offset, *apart))

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from hidet.arch.chips import Arch
+from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.errors import ScheduleError
-from hidet.lowering.templates.depthwise_config import (
-    MAX_SHARED,
+from hidet.lowering.templates.depthwise import (
     MAX_THREADS,
     Depthwise,
     DepthwiseConfig,
@@ -118,7 +118,7 @@ def test_candidates():
             )
             assert config.threads == config.runs * config.parts <= MAX_THREADS
             shared = config.threads * config.pixels * config.vector * each.sum_bytes
-            assert config.parts == 1 or shared <= MAX_SHARED
+            assert config.parts == 1 or shared <= STATIC_SHARED_BYTES
             assert config.blocks(each) * config.runs >= config.count(each)
 
 
