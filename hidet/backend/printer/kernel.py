@@ -109,10 +109,9 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     cluster = ", ".join(map(str, kernel.cluster))
     if kernel.cluster != (1, 1, 1):
         register = f"HIDET_CLUSTER_KERNEL({symbol}, {x}, {y}, {z}, {cluster})"
-    end = ["}", register]
     if ON_CPU in kernel.attributes:
-        end = ["}", f"HIDET_CPU_FUNCTION({symbol})"]
-    end[1:1] = _checks_ahead(kernel)
+        register = f"HIDET_CPU_FUNCTION({symbol})"
+    end = ["}", *_checks_ahead(kernel), register]
     above = [*comments, *head]
     origins = map(_origin, writer.origins)
     return [*above, *writer.lines, *end], [*[""] * len(above), *origins, *[""] * len(end)]

@@ -317,7 +317,7 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
     Members that are read in order are inlined once, however many consumers they have; others are
     inlined once per distinct index, with everything that they read.
     """
-    sizes = {grid: _size(grid)}
+    sizes = {grid: len(ops_in(grid))}
 
     @cache
     def inlined(top: GridOp) -> int:
@@ -325,7 +325,7 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
         total, seen, pending = 0, {top}, [top]
         while pending:
             reader = pending.pop()
-            sizes[reader] = _size(reader)
+            sizes[reader] = len(ops_in(reader))
             total += sizes[reader]
             for member, in_order in _reads(reader, members):
                 if not in_order:
@@ -336,10 +336,6 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
         return total
 
     return inlined(grid) <= MAX_GROWTH * sum(sizes.values())
-
-
-def _size(grid: GridOp) -> int:
-    return sum(1 for _ in ops_in(grid))
 
 
 def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, bool]]:

@@ -90,7 +90,7 @@ class _Multicast:
         """Load a slice of the rows of a box, multicast to all blocks."""
         whole = cast("cuda.TensorMapOp", op.map.owner)
         kind = whole.kind
-        rows = _rows_of(kind) // self.blocks
+        rows = kind.box_extents[-2] // self.blocks
         box = [*kind.box_extents]
         box[-2] = rows
         builder = KernelBuilder.like(whole)
@@ -129,13 +129,9 @@ def _can_be_shared(op: cuda.TmaLoadOp, blocks: int) -> bool:
         and isinstance(kind, cuda.TensorMapType)
         and kind.pixels is None
         and len(kind.box_extents) > 1
-        and _rows_of(kind) % (blocks * GROUP_ROWS) == 0
+        and kind.box_extents[-2] % (blocks * GROUP_ROWS) == 0
         and not any(_varies(each, blocks) for each in (*op.coordinates, *op.target_indices))
     )
-
-
-def _rows_of(kind: cuda.TensorMapType) -> int:
-    return kind.box_extents[-2]
 
 
 def _varies(value: SSAValue, blocks: int) -> bool:
