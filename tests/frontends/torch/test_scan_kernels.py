@@ -5,6 +5,7 @@ import shutil
 import pytest
 import torch
 
+import hidet
 from hidet import option
 from hidet.backend.toolchains import Nvcc
 from hidet.frontends.torch.decomposed import scans
@@ -68,6 +69,22 @@ def test_parts(tmp_path, monkeypatch, shape):
     torch.testing.assert_close(sums, x.cumsum(1))
     assert torch.equal(found, x.cummax(1).values)
     assert torch.equal(where, x.cummax(1).indices)
+
+
+def test_constants(tmp_path):
+    """Sums of what depends on no input are made of operators, which are folded."""
+
+    def function(x):
+        first = torch.arange(300) % 7 == 0
+        return x + first.long().cumsum(0), x.cumsum(0)
+
+    x = torch.randint(1 << 40, (300,))
+    with option.context(cache_dir=tmp_path, strict=True):
+        found = torch.compile(function, backend="hidet", dynamic=False)(x)
+    for each, wanted in zip(found, function(x), strict=True):
+        assert torch.equal(each, wanted)
+    (graph,) = hidet.torch.compiled_graphs()[-1:]
+    assert graph.text.count("graph.call_kernel") == 1
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")

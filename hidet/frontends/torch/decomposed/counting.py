@@ -6,11 +6,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.fx import Node
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
 from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.decomposed.sorting import back, compared_rows, keys_of, rows_of
+from hidet.frontends.torch.decomposed.traced import step_of
 from hidet.frontends.torch.decomposed.writes import checked
 
 aten = torch.ops.aten
@@ -187,7 +186,7 @@ def embedding_bag(
     require(indices.dim() == 1 and count > 0 and bags > 0)
     places = torch.arange(count, device=indices.device)
     numbers = torch.arange(bags, device=indices.device)[:, None]
-    step = _step(offsets)
+    step = step_of(offsets)
     step = step if step is not None and step * bags == count else None
     if step is not None:
         bag = places // step
@@ -223,20 +222,6 @@ def embedding_bag(
     found = total(rows.to(torch.promote_types(rows.dtype, torch.float32)))
     found = found / counts.clamp(min=1)[:, None] if mode == 1 else found
     return found.to(weight.dtype), bag.to(indices.dtype), counts, counts
-
-
-def _step(x: Tensor) -> int | None:
-    """Return the step of a range from 0 in the graph that is being traced; None of other tensors.
-
-    torch makes the offsets of bags in a tensor of two dimensions this way.
-    """
-    tracing = get_proxy_mode()
-    traced: Any = None if tracing is None else get_proxy_slot(x, tracing.tracer, None)
-    match traced and traced.proxy.node:
-        case Node(target=aten.arange.start_step, args=(0, _, int(step))):
-            return step
-        case _:
-            return None
 
 
 COUNTING: dict[Any, Callable[..., Any]] = {

@@ -10,6 +10,7 @@ from torch import Tensor
 from hidet.driver.script import CompiledFunction
 from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.decomposed.sorting import SHARED_BYTES
+from hidet.frontends.torch.decomposed.traced import is_constant
 
 aten = torch.ops.aten
 
@@ -17,6 +18,8 @@ RUN, THREADS = 8, {"cpu": 1, "cuda": 1024}
 """The fewest elements of a thread, and the most threads of a block, by device."""
 ALONE, MANY = 64, 1 << 14
 """The longest column that one thread reduces, if there are as many."""
+BLOCK = 64
+"""The length of the blocks of a scan of constants, whose prefixes are summed one by one."""
 COLUMNS = 16
 """The most adjacent columns of a block: half a warp reads the elements of a row together."""
 
@@ -30,6 +33,24 @@ JOINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """The reductions of two prefixes, given those of both."""
 
 
+def _sums(x: Tensor) -> Tensor:
+    """Return the sums of all prefixes of the middle dimension, of integers.
+
+    They are made of operators that are folded if the integers are constant.
+    """
+    outer, size, inner = x.shape
+    if size < 2:
+        return x
+    length = min(size, BLOCK)
+    padded = torch.constant_pad_nd(x, [0, 0, 0, -size % length])
+    blocks = padded.reshape(outer, -1, length, inner)
+    places = torch.arange(length, device=x.device)
+    inside = (places <= places[:, None])[..., None]
+    found = torch.where(inside, blocks[:, :, None], 0).sum(-2, dtype=x.dtype)
+    totals = blocks.sum(2, dtype=x.dtype)
+    return (found + (_sums(totals) - totals)[:, :, None]).reshape(padded.shape)[:, :size]
+
+
 def _scan(x: Tensor, name: str) -> Tensor:
     """Return the reductions of all prefixes of the middle dimension.
 
@@ -40,6 +61,8 @@ def _scan(x: Tensor, name: str) -> Tensor:
     outer, size, inner = x.shape
     if x.numel() == 0 or size < 2:
         return x
+    if name == "sum" and not x.is_floating_point() and is_constant(x):
+        return _sums(x)
     threads, element = THREADS[x.device.type], str(x.dtype).removeprefix("torch.")
     if threads == 1 or size <= (ALONE if outer * inner >= MANY else RUN):
         kernel = scan_columns(element, outer, size, inner, min(threads, COLUMNS**2), name)
