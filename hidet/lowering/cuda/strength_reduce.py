@@ -16,7 +16,7 @@ from hidet.analysis.memory import accesses_of
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, leaves_loop
 from hidet.dialects.cuda.marks import LONG, UNROLL
-from hidet.dialects.walking import blocks_in, ops_in
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_block
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
@@ -68,11 +68,10 @@ def _may_carry(loop: scf.ForOp) -> bool:
 def _ops_of(body: Block) -> list[Operation]:
     """Return the ops of a loop body, with those of branches but not those of inner loops."""
     found: list[Operation] = []
-    for op in body.ops:
+    for op in ops_of_block(body):
         found.append(op)
-        if type(op) is scf.IfOp:
-            for region in op.regions:
-                found += [each for block in region.blocks for each in _ops_of(block)]
+        for block in blocks_in(op) if type(op) is scf.IfOp else ():
+            found += _ops_of(block)
     return found
 
 

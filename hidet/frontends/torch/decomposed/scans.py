@@ -16,8 +16,8 @@ aten = torch.ops.aten
 
 RUN, THREADS = 8, {"cpu": 1, "cuda": 1024}
 """The fewest elements of a thread, and the most threads of a block, by device."""
-ALONE, MANY = 64, 1 << 14
-"""The longest column that one thread reduces, if there are as many."""
+ALONE, MANY, SIDE_BY_SIDE = 64, 1 << 14, 256
+"""The longest column that one thread reduces if there are as many, and the threads of a block."""
 BLOCK = 64
 """The length of the blocks of a scan of constants, whose prefixes are summed one by one."""
 COLUMNS = 16
@@ -65,7 +65,7 @@ def _scan(x: Tensor, name: str) -> Tensor:
         return _sums(x)
     threads, element = THREADS[x.device.type], str(x.dtype).removeprefix("torch.")
     if threads == 1 or size <= (ALONE if outer * inner >= MANY else RUN):
-        kernel = scan_columns(element, outer, size, inner, min(threads, COLUMNS**2), name)
+        kernel = scan_columns(element, outer, size, inner, min(threads, SIDE_BY_SIDE), name)
         return _run(kernel, x)
     columns = min(COLUMNS, 1 << (inner.bit_length() - 1))
     part = SHARED_BYTES // (x.itemsize * columns)
