@@ -4,9 +4,12 @@ It is a separate process, since a faulty kernel may corrupt the context of its d
 self-contained, so that the death of a worker affects one candidate only.
 """
 
+from __future__ import annotations
+
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -29,9 +32,12 @@ SAMPLE_SECONDS = 0.03
 SAMPLES = 5
 """The number of measurements over which the time of a candidate is the median."""
 
-PAUSE_CYCLES = 10_000_000
-"""The cycles that a GPU waits before a measurement, some milliseconds: idle ones lower their clock,
+PAUSE_SECONDS = 0.005
+"""How long a GPU waits before measurements, and at most between them: idle ones lower their clock,
 and so do those at their power limit after longer work, by more than candidates differ."""
+
+CLOCK = 1.8e9
+"""The approximate clock of a GPU in Hz."""
 
 LONG_SECONDS = 1.0
 """A launch that takes longer is measured once."""
@@ -70,6 +76,15 @@ class Candidate:
         from hidet.runtime.cuda_graph import CudaGraphExecutor
 
         return CudaGraphExecutor(plan, self.artifacts, device)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """A call that launches a candidate some times, and the approximate seconds that it takes."""
+
+    run: Callable[[], object]
+    launches: int
+    seconds: float
 
 
 class Data:
@@ -151,27 +166,29 @@ class Bench:
 
     def _times(self, candidates: Sequence[Candidate]) -> list[float]:
         """Return the median microseconds of a launch of each candidate, measured interleaved."""
-        runs = [self._sampler(each) for each in candidates]
-        samples = [[run() for run in runs] for _ in range(SAMPLES)]
-        return [median(column) * 1e6 for column in zip(*samples, strict=True)]
+        chains = [self._chain(each) for each in candidates]
+        samples = 1 if max(each.seconds for each in chains) > LONG_SECONDS else SAMPLES
+        seconds = _seconds(chains * samples, self._data.device, PAUSE_SECONDS)
+        count = len(chains)
+        times = [median(seconds[at::count]) / chains[at].launches for at in range(count)]
+        return [each * 1e6 for each in times]
 
-    def _sampler(self, candidate: Candidate) -> Callable[[], float]:
-        """Return a function that measures the seconds of a launch."""
+    def _chain(self, candidate: Candidate) -> _Chain:
+        """Return launches of a candidate that take `SAMPLE_SECONDS` at most, if they can."""
         data = self._data
         results = [_poisoned(spec, data.device) for spec in candidate.plan.outputs]
         arguments = [*data.inputs, *results]
-        once = candidate.executor(data.device, 1, 1)
-        weights = data.weights[: len(candidate.plan.constants)]
-        once.run(arguments, weights)
-        seconds = _seconds(lambda: once.run(arguments, weights), data.device)
-        if seconds > LONG_SECONDS:
-            return lambda: seconds
+
+        def chain(launches: int, seconds: float = 0.0) -> _Chain:
+            copies = min(data.copies, launches)
+            weights = data.weights[: copies * len(candidate.plan.constants)]
+            executor = candidate.executor(data.device, launches, copies)
+            executor.run(arguments, weights)
+            return _Chain(lambda: executor.run(arguments, weights), launches, seconds)
+
+        (seconds,) = _seconds([chain(1)], data.device)
         launches = max(1, min(LAUNCHES, int(SAMPLE_SECONDS / max(seconds, 1e-7))))
-        copies = min(data.copies, launches)
-        weights = data.weights[: copies * len(candidate.plan.constants)]
-        many = candidate.executor(data.device, launches, copies)
-        many.run(arguments, weights)
-        return lambda: _seconds(lambda: many.run(arguments, weights), data.device) / launches
+        return chain(launches, seconds * launches)
 
 
 def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:
@@ -183,22 +200,29 @@ def _poisoned(spec: TensorSpec, device: torch.device) -> torch.Tensor:
     return torch.full(spec.shape, poison, dtype=kind, device=device)
 
 
-def _seconds(run: Callable[[], object], device: torch.device) -> float:
-    """Return the time of a call: by events on a GPU, else by a clock.
+def _seconds(chains: Sequence[_Chain], device: torch.device, pause: float = 0.0) -> list[float]:
+    """Return the times of consecutive calls: by events on a GPU, else by a clock.
 
-    A GPU waits, at full clock, while the host prepares the call.
+    A GPU waits for the seconds of `pause`, at full clock, while the host prepares the calls; it
+    rests between them.
     """
     if device.type == "cpu":
-        start = perf_counter()
-        run()
-        return perf_counter() - start
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda._sleep(PAUSE_CYCLES)  # pyright: ignore[reportPrivateUsage]
-    begin.record()
-    run()
-    end.record()
-    end.synchronize()
-    return begin.elapsed_time(end) / 1e3
+        clock = [perf_counter()]
+        for each in chains:
+            each.run()
+            clock.append(perf_counter())
+        return [end - begin for begin, end in pairwise(clock)]
+    events: list[tuple[torch.cuda.Event, torch.cuda.Event]] = []
+    for number, chain in enumerate(chains):
+        rest = min(pause, chain.seconds) if number else pause
+        torch.cuda._sleep(int(rest * CLOCK))  # pyright: ignore[reportPrivateUsage]
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        chain.run()
+        end.record()
+        events.append((begin, end))
+    torch.cuda.synchronize(device)
+    return [begin.elapsed_time(end) / 1e3 for begin, end in events]
 
 
 def chained(plan: Plan, runs: int, copies: int) -> Plan:
