@@ -89,6 +89,14 @@ class VarOp(FloatReductionOp):
 
     correction = prop_def(INT, default_value=integer(1))
 
+    @property
+    def mean(self) -> ReductionOp | None:
+        """The operator right before this one if it is the mean of the same rows."""
+        found = self.prev_op
+        if not isinstance(found, MeanOp) or (found.x, found.axes) != (self.x, self.axes):
+            return None
+        return found
+
 
 EPS = FloatAttr(1e-5, f64)
 """The default epsilon that is added to a variance, as in torch."""

@@ -23,7 +23,7 @@ from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
-from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, in_parts, moments
+from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, mean_and_variance
 from hidet.lowering.single_walk import Rule, apply_rules
 from hidet.lowering.templates.attention_config import has_template
 
@@ -347,8 +347,11 @@ ENOUGH_ROWS = 4096
 """The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
 
 
-def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
-    """A few long rows are reduced in parts, which many blocks share, and then the parts."""
+def in_parts(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
+    """Return a shape of the operand with parts of rows, their axis and the axes of their elements.
+
+    Return None unless there are a few long rows, which many blocks share in parts.
+    """
     shape, axes = shape_of(op.x), op.axes.get_values()
     rows = prod(op.result_type.get_shape())
     long = LONG_IMAGE if len(axes) > 1 and rows >= CHANNELS else LONG
@@ -358,25 +361,47 @@ def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     axis = next((n for n in axes if divisors[n] > 1), None)
     if axis is None:
         return None
-    kind, element, parts = type(op), op.result_type.element_type, divisors[axis]
-    x = b.cast(op.x, computation_type(element))
-    x = b.reshape(x, [*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]])
-    x = b.emit(kind(x, [n + (n >= axis) for n in axes]))
-    x = b.emit(kind(x, [axis - sum(n < axis for n in axes)]))
-    return b.reshape(b.cast(x, element), op.result_type.get_shape())
+    split = [*shape[:axis], divisors[axis], shape[axis] // divisors[axis], *shape[axis + 1 :]]
+    return split, axis, [n + (n >= axis) for n in axes]
+
+
+def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
+    """A few long rows are reduced in parts, and then the parts."""
+    if (found := in_parts(op)) is None:
+        return None
+    shape, axis, inner = found
+    x = b.emit(type(op)(b.reshape(b.widened(op.x), shape), inner))
+    x = b.emit(type(op)(x, [axis - sum(n < axis for n in inner)]))
+    return as_result(b, x, op)
+
+
+def as_result(b: GraphBuilder, x: SSAValue, op: graph.ReductionOp) -> SSAValue:
+    """Return a value in the type of the result of an operator."""
+    return b.reshape(b.cast(x, op.result_type.element_type), op.result_type.get_shape())
 
 
 def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
-    """The variance of a few long rows is that of their parts and of the parts' means."""
-    shape, axes = shape_of(op.x), sorted(op.axes.get_values())
-    first, correction = len(shape) - len(axes), op.correction.value.data
-    length, parts = prod(shape[first:]), in_parts(op.x, first)
-    if axes != [*range(first, len(shape))] or length <= correction or parts is None:
+    """The variance of a few long rows is that of their parts and of the parts' means.
+
+    So is the mean before it.
+    """
+    count = prod(shape_of(op.x)[n] for n in op.axes.get_values())
+    divisor = count - op.correction.value.data
+    if (found := in_parts(op)) is None or divisor <= 0:
         return None
-    _, variance = moments(b, b.reshape(b.widened(op.x), parts))
-    factor = b.scalar(length / (length - correction), element_type(variance))
-    found = b.cast(b.emit(graph.MulOp(variance, factor)), op.result_type.element_type)
-    return b.reshape(found, op.result_type.get_shape())
+    shape, axis, inner = found
+    b = GraphBuilder.like(op.mean or op)
+    x = b.reshape(b.widened(op.x), shape)
+    mean = b.emit(graph.MeanOp(x, inner, keepdims=True))
+    variance = b.emit(graph.VarOp(x, inner, keepdims=True, correction=0))
+    # With the parts of a row last, one kernel reduces both.
+    dims = [*(n for n in range(len(shape)) if n not in (axis, *inner)), axis, *inner]
+    mean, variance = (b.permute(each, dims) for each in (mean, variance))
+    mean, variance = mean_and_variance(b, mean, variance, [dims.index(axis)])
+    if op.mean is not None:
+        op.mean.result.replace_all_uses_with(as_result(b, mean, op.mean))
+    factor = b.scalar(count / divisor, element_type(variance))
+    return as_result(b, b.emit(graph.MulOp(variance, factor)), op)
 
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {

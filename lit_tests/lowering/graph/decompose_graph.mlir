@@ -369,20 +369,26 @@ func.func @long(%x : tensor<65536x64xf16>, %y : tensor<4096x64xf16>) -> (tensor<
 // CHECK-NEXT:    %a = graph.reshape %4 : (tensor<64xf16>) -> tensor<1x64xf16>
 // CHECK-NEXT:    %b = graph.sum %y {axes = array<i64: 0>} : (tensor<4096x64xf16>) -> tensor<64xf16>
 
-// So is the variance of long rows: it is that of the parts and of their means.
-func.func @variance(%x : tensor<2x131072xf32>, %y : tensor<2x1024xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  %a = graph.var %x {axes = array<i64: 1>} : (tensor<2x131072xf32>) -> tensor<2xf32>
+// So is the variance of long rows: it is that of the parts and of their means, as is a mean before it.
+func.func @variance(%x : tensor<64x2x2048xf16>, %y : tensor<2x1024xf32>) -> (tensor<2xf16>, tensor<2xf16>, tensor<2xf32>) {
+  %m = graph.mean %x {axes = array<i64: 0, 2>} : (tensor<64x2x2048xf16>) -> tensor<2xf16>
+  %a = graph.var %x {axes = array<i64: 0, 2>} : (tensor<64x2x2048xf16>) -> tensor<2xf16>
   %b = graph.var %y {axes = array<i64: 1>} : (tensor<2x1024xf32>) -> tensor<2xf32>
-  func.return %a, %b : tensor<2xf32>, tensor<2xf32>
+  func.return %m, %a, %b : tensor<2xf16>, tensor<2xf16>, tensor<2xf32>
 }
 
 // CHECK-LABEL: func.func @variance(
-// CHECK:         %[[RUNS:\d+]] = graph.reshape %x : (tensor<2x131072xf32>) -> tensor<2x512x256xf32>
-// CHECK-NEXT:    %[[MEANS:\d+]] = graph.mean %[[RUNS]] {axes = array<i64: 2>, keepdims = true}
-// CHECK:         %[[MEAN:\d+]] = graph.mean %[[MEANS]] {axes = array<i64: 1>, keepdims = true}
-// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[MEANS]], %[[MEAN]]
+// CHECK:         %[[RUNS:\d+]] = graph.reshape %{{.*}} -> tensor<64x1x2x2048xf32>
+// CHECK-NEXT:    %[[MEANS:\d+]] = graph.mean %[[RUNS]] {axes = array<i64: 1, 3>, keepdims = true}
+// CHECK-NEXT:    %[[VARS:\d+]] = graph.var %[[RUNS]] {correction = 0 : i64, axes = array<i64: 1, 3>, keepdims = true}
+// CHECK-NEXT:    %[[MEANS_OF_ROW:\d+]] = graph.permute %[[MEANS]] {{.*}} -> tensor<2x64x1x1xf32>
+// CHECK-NEXT:    %[[VARS_OF_ROW:\d+]] = graph.permute %[[VARS]] {{.*}} -> tensor<2x64x1x1xf32>
+// CHECK-NEXT:    %[[MEAN:\d+]] = graph.mean %[[MEANS_OF_ROW]] {axes = array<i64: 1>, keepdims = true}
+// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[MEANS_OF_ROW]], %[[MEAN]]
 // CHECK-NEXT:    %[[D2:\d+]] = graph.mul %[[D]], %[[D]]
-// CHECK:         graph.mean {{.*}} -> tensor<2x1x1xf32>
+// CHECK:         graph.mean %[[VARS_OF_ROW]]
+// CHECK:         %[[M:\d+]] = graph.cast %[[MEAN]]
+// CHECK:         %m = graph.reshape %[[M]]
 // CHECK:         %b = graph.var %y
 
 // So is the softmax of a few long rows; the powers of a part that is -inf throughout are zero.

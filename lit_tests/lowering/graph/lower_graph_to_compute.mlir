@@ -231,6 +231,24 @@ func.func @variance(%x : tensor<4x64xf16>) -> tensor<4x1xf16> {
 // CHECK-NEXT:    } : tensor<4x1xf16>
 // CHECK-NEXT:    func.return %y : tensor<4x1xf16>
 
+// A mean before a variance is shared, if it is of the same rows, and not rounded.
+func.func @shared_mean(%x : tensor<4x64xf32>, %h : tensor<4x64xf16>) -> (tensor<4x1xf32>, tensor<4xf32>, tensor<4xf16>, tensor<4xf16>) {
+  %m = graph.mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
+  %v = graph.var %x {axes = array<i64: 1>} : (tensor<4x64xf32>) -> tensor<4xf32>
+  %n = graph.mean %h {axes = array<i64: 1>} : (tensor<4x64xf16>) -> tensor<4xf16>
+  %w = graph.var %h {axes = array<i64: 1>} : (tensor<4x64xf16>) -> tensor<4xf16>
+  func.return %m, %v, %n, %w : tensor<4x1xf32>, tensor<4xf32>, tensor<4xf16>, tensor<4xf16>
+}
+
+// CHECK-LABEL: func.func @shared_mean(
+// CHECK:         %m = compute.grid (%i, %j) {
+// CHECK:         %v = compute.grid (%[[I:\w+]]) {
+// CHECK:           compute.load %m[%[[I]], %{{.*}}] : tensor<4x1xf32>
+// CHECK:         %n = compute.grid
+// CHECK:         %[[N:\d+]] = compute.grid
+// CHECK:         %w = compute.grid
+// CHECK:           compute.load %[[N]][
+
 // Each element of a short row reduces the row again, so that there is one grid.
 func.func @short_softmax(%x : tensor<4x8xf16>) -> tensor<4x8xf16> {
   %y = graph.softmax %x {axis = 1 : i64} : tensor<4x8xf16>

@@ -226,8 +226,9 @@ def _mean_and_scale(
 ) -> tuple[SSAValue, SSAValue]:
     """Return the mean and 1 / sqrt(variance + eps) along axes."""
     wide = g.cast(x, g.statistics_element)
+    mean = g.emit(graph.MeanOp(wide, axes, keepdims))
     variance = g.emit(graph.VarOp(wide, axes, keepdims, correction=0))
-    return g.emit(graph.MeanOp(wide, axes, keepdims)), _inverse_root(g, variance, eps)
+    return mean, _inverse_root(g, variance, eps)
 
 
 def _inverse_root(g: Emitter, x: SSAValue, eps: float) -> SSAValue:

@@ -23,6 +23,7 @@ from hidet.lowering.graph.compute_rules.grid_builder import (
     window_element,
 )
 from hidet.lowering.single_walk import Rule
+from hidet.rewriting.builder import Index
 
 
 def reduced(
@@ -78,11 +79,21 @@ def mean(b: GridBuilder, op: ReductionOp) -> SSAValue:
 
 
 def variance(b: GridBuilder, op: graph.VarOp) -> SSAValue:
-    """Two grids: the mean, then squared deviations times 1 / (count - correction)."""
-    means = reduced(b, op.x, op.axes.get_values(), ReduceKind.ADD, factor=reciprocal(op))
+    """Two grids: the mean, then squared deviations times 1 / (count - correction).
+
+    A mean before it is shared, unless it is rounded.
+    """
+    axes, wide, of_mean = op.axes.get_values(), computation_type(element_type(op.x)), op.mean
+    if of_mean is None or of_mean.result_type.element_type != wide:
+        means, added = reduced(b, op.x, axes, ReduceKind.ADD, factor=reciprocal(op)), []
+    else:
+        means, added = of_mean.result, sorted(axes) if of_mean.keepdims else []
 
     def square(x: SSAValue, outer: Indices) -> SSAValue:
-        distance = b.apply(arith.SubfOp, x, b.read(means, outer))
+        place: list[Index] = list(outer)
+        for axis in added:
+            place.insert(axis, 0)
+        distance = b.apply(arith.SubfOp, x, b.read(means, place))
         return b.apply(arith.MulfOp, distance, distance)
 
     factor = reciprocal(op, op.correction.value.data)
