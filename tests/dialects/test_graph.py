@@ -51,6 +51,12 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.ExpandOp(value([3, 1]), [2, 3, 4]), (2, 3, 4)),
     (lambda: graph.SliceOp(value([10, 4]), [1, 0], [8, 4], [3, 1]), (3, 4)),
     (lambda: graph.SliceOp(value([4, 3]), [3, 0], [-1, 3], [-2, 1]), (2, 3)),
+    (
+        lambda: graph.ResampleOp(
+            value([2, 3]), axis=1, size=6, step=1, offset=-1, repeat=2, low=0, high=2
+        ),
+        (2, 6),
+    ),
     (lambda: graph.AsStridedOp(value([10]), [2, 3], [4, 2], 1), (2, 3)),
     (lambda: graph.ConcatOp([value([2, 3]), value([2, 0]), value([2, 4])], -1), (2, 7)),
     (lambda: graph.PadOp(value([2, 3]), [1, 0], [0, 2], 7), (3, 5)),

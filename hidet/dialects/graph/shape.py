@@ -175,6 +175,34 @@ class AsStridedOp(OneOperandOp):
         return TensorType(self.x_type.element_type, shape)
 
 
+@irdl_op_definition
+class ResampleOp(OneOperandOp):
+    """The elements at `(i * step + offset) // repeat` along an axis, for i < size.
+
+    Places below `low` are `low`, and those above `high` are `high`.
+    """
+
+    name = "graph.resample"
+
+    axis = prop_def(INT)
+    size = prop_def(INT)
+    step = prop_def(INT)
+    offset = prop_def(INT)
+    repeat = prop_def(INT)
+    low = prop_def(INT)
+    high = prop_def(INT)
+
+    def _infer_type(self) -> Tensor:
+        shape, axis = list(shape_of(self.x)), self.axis.value.data
+        check_axes([axis], len(shape))
+        if min(each.value.data for each in (self.size, self.step, self.repeat)) < 1:
+            raise self.invalid("size, step and repeat must be positive")
+        if not 0 <= self.low.value.data <= self.high.value.data < shape[axis]:
+            raise self.invalid(f"low and high must be places along axis {axis} of {self.x_type}")
+        shape[axis] = self.size.value.data
+        return TensorType(self.x_type.element_type, shape)
+
+
 # ----------------------------------------------------------------------------- joins and padding
 
 

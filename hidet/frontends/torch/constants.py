@@ -4,7 +4,7 @@ Masks of attention are such constants, as models of transformers compute them fr
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import fx
@@ -72,9 +72,18 @@ def value_of(module: fx.GraphModule, node: fx.Node) -> torch.Tensor | None:
         values: dict[fx.Node, Any] = {}
         for each in nodes:
             values[each] = _evaluate(module, each, values)
-            if isinstance(values[each], FakeTensor):
+            if _has_no_data(values[each]):
                 return None
     return values[node]
+
+
+def integers_of(module: fx.GraphModule, node: fx.Node) -> list[int] | None:
+    """Return the elements of a constant tensor of integers, None if a node is none."""
+    value = value_of(module, node)
+    if value is None or value.dtype not in (torch.int32, torch.int64):
+        return None
+    with unset_fake_temporarily():
+        return cast("list[int]", value.flatten().tolist())
 
 
 def _erase_unused(constants: Iterable[fx.Node]) -> None:
@@ -118,11 +127,15 @@ def held_by(module: fx.GraphModule, node: fx.Node) -> Any:
     return value
 
 
+def _has_no_data(value: torch.Tensor) -> bool:
+    return isinstance(value, FakeTensor) or value.is_meta
+
+
 def _evaluate(module: fx.GraphModule, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     """Return the value of a node, on the CPU."""
     if node.op == "get_attr":
         value = held_by(module, node)
-        return value if isinstance(value, FakeTensor) else value.cpu()
+        return value if _has_no_data(value) else value.cpu()
     args: Any = map_arg(node.args, values.__getitem__)  # pyright: ignore[reportArgumentType]
     kwargs: Any = map_arg(node.kwargs, values.__getitem__)  # pyright: ignore[reportArgumentType]
     device = {"device": torch.device("cpu")} if "device" in kwargs else {}

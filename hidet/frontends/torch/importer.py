@@ -7,6 +7,7 @@ list of failures is complete, and `partition` acts on it.
 
 import operator
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ from hidet.errors import (
     UnsupportedDtypeError,
     UnsupportedOperatorError,
 )
-from hidet.frontends.torch.constants import fold_constants, held_by, simplify_masks
+from hidet.frontends.torch.constants import fold_constants, held_by, integers_of, simplify_masks
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
@@ -93,7 +94,7 @@ class Importer:
     def __init__(self, module: fx.GraphModule, static: Collection[int]) -> None:
         self.holder = module
         self.block = Block()
-        self.g = Emitter(self.block)
+        self.g = Emitter(self.block, partial(integers_of, module))
         self.result = ImportedGraph()
         self.positions: dict[fx.Node, int] = {
             node: position

@@ -21,7 +21,7 @@ from hidet.rewriting.locations import locate
 
 VIEWS = (
     *(graph.ReshapeOp, graph.PermuteOp, graph.ExpandOp, graph.SliceOp, graph.AsStridedOp),
-    graph.WindowsOp,
+    *(graph.ResampleOp, graph.WindowsOp),
 )
 """Views, which are free in the kernel that reads them."""
 CONSTANTS = (graph.ConstantOp, graph.FillOp, graph.IotaOp)

@@ -15,6 +15,7 @@ func.func @shape(%x : tensor<2x3x4xf32>, %s : tensor<20xf32>, %e : tensor<2x0x4x
   %7 = graph.as_strided %s {offset = 3 : i64, strides = array<i64: 0>} : (tensor<20xf32>) -> tensor<7xf32>
   %8 = graph.concat %x, %e, %x {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x0x4xf32>, tensor<2x3x4xf32>) -> tensor<2x6x4xf32>
   %9 = graph.pad %x {high = array<i64: 0, 0, 2>, low = array<i64: 0, 1, 0>, value = 0.000000e+00 : f32} : (tensor<2x3x4xf32>) -> tensor<2x4x6xf32>
+  %10 = graph.resample %x {axis = 1 : i64, size = 6 : i64, step = 1 : i64, offset = -1 : i64, repeat = 2 : i64, low = 0 : i64, high = 2 : i64} : (tensor<2x3x4xf32>) -> tensor<2x6x4xf32>
   func.return
 }
 
@@ -30,3 +31,4 @@ func.func @shape(%x : tensor<2x3x4xf32>, %s : tensor<20xf32>, %e : tensor<2x0x4x
 // CHECK-NEXT:    %7 = graph.as_strided %s {offset = 3 : i64, strides = array<i64: 0>} : (tensor<20xf32>) -> tensor<7xf32>
 // CHECK-NEXT:    %8 = graph.concat %x, %e, %x {axis = 1 : i64} : (tensor<2x3x4xf32>, tensor<2x0x4xf32>, tensor<2x3x4xf32>) -> tensor<2x6x4xf32>
 // CHECK-NEXT:    %9 = graph.pad %x {high = array<i64: 0, 0, 2>, low = array<i64: 0, 1, 0>, value = 0.000000e+00 : f32} : (tensor<2x3x4xf32>) -> tensor<2x4x6xf32>
+// CHECK-NEXT:    %10 = graph.resample %x {axis = 1 : i64, size = 6 : i64, step = 1 : i64, offset = -1 : i64, repeat = 2 : i64, low = 0 : i64, high = 2 : i64} : (tensor<2x3x4xf32>) -> tensor<2x6x4xf32>

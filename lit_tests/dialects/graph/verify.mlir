@@ -170,6 +170,22 @@ func.func @slice(%x : tensor<4xf32>) {
 
 // -----
 
+// CHECK: graph.resample: size, step and repeat must be positive
+func.func @resample_step(%x : tensor<4xf32>) {
+  %0 = graph.resample %x {axis = 0 : i64, size = 2 : i64, step = 0 : i64, offset = 0 : i64, repeat = 1 : i64, low = 0 : i64, high = 3 : i64} : (tensor<4xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.resample: low and high must be places along axis 0 of tensor<4xf32>
+func.func @resample_limit(%x : tensor<4xf32>) {
+  %0 = graph.resample %x {axis = 0 : i64, size = 2 : i64, step = 1 : i64, offset = 0 : i64, repeat = 1 : i64, low = 0 : i64, high = 4 : i64} : (tensor<4xf32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.slice: needs a start, a stop and a step a dimension of tensor<4x4xf32>
 func.func @slice_rank(%x : tensor<4x4xf32>) {
   %0 = graph.slice %x {starts = array<i64: 2>, steps = array<i64: 1>, stops = array<i64: 4>} : (tensor<4x4xf32>) -> tensor<2x4xf32>

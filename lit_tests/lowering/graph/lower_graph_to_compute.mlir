@@ -231,6 +231,26 @@ func.func @variance(%x : tensor<4x64xf16>) -> tensor<4x1xf16> {
 // CHECK-NEXT:    } : tensor<4x1xf16>
 // CHECK-NEXT:    func.return %y : tensor<4x1xf16>
 
+// Places are limited only where they could be outside; nothing negative is divided.
+func.func @resample(%x : tensor<3x4xf32>) -> tensor<6x4xf32> {
+  %y = graph.resample %x {axis = 0 : i64, size = 6 : i64, step = 1 : i64, offset = -1 : i64, repeat = 2 : i64, low = 0 : i64, high = 2 : i64} : (tensor<3x4xf32>) -> tensor<6x4xf32>
+  func.return %y : tensor<6x4xf32>
+}
+
+// CHECK-LABEL: func.func @resample(%x: tensor<3x4xf32>) -> tensor<6x4xf32> {
+// CHECK-NEXT:    %y = compute.grid (%i, %j) {
+// CHECK-NEXT:      %[[C1:\d+]] = arith.constant 1 : index
+// CHECK-NEXT:      %[[UP:\d+]] = arith.addi %i, %[[C1]] : index
+// CHECK-NEXT:      %[[C2:\d+]] = arith.constant 2 : index
+// CHECK-NEXT:      %[[HALF:\d+]] = arith.divsi %[[UP]], %[[C2]] : index
+// CHECK-NEXT:      %[[CM1:-?\w+]] = arith.constant -1 : index
+// CHECK-NEXT:      %[[PLACE:\d+]] = arith.addi %[[HALF]], %[[CM1]] : index
+// CHECK-NEXT:      %[[C0:\d+]] = arith.constant 0 : index
+// CHECK-NEXT:      %[[AT:\d+]] = arith.maxsi %[[PLACE]], %[[C0]] : index
+// CHECK-NEXT:      %[[V:\d+]] = compute.load %x[%[[AT]], %j] : tensor<3x4xf32>
+// CHECK-NEXT:      compute.yield %[[V]] : f32
+// CHECK-NEXT:    } : tensor<6x4xf32>
+
 // A mean before a variance is shared, if it is of the same rows, and not rounded.
 func.func @shared_mean(%x : tensor<4x64xf32>, %h : tensor<4x64xf16>) -> (tensor<4x1xf32>, tensor<4xf32>, tensor<4xf16>, tensor<4xf16>) {
   %m = graph.mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>

@@ -139,6 +139,13 @@ def checked_divisor(op: graph.CheckedDivisorOp, x: torch.Tensor) -> torch.Tensor
     return x
 
 
+def resampled(op: graph.ResampleOp, x: torch.Tensor) -> torch.Tensor:
+    numbers = {name: value.value.data for name, value in op.properties.items()}
+    places = torch.arange(numbers["size"]) * numbers["step"] + numbers["offset"]
+    places = (places // numbers["repeat"]).clamp(numbers["low"], numbers["high"])
+    return x.index_select(numbers["axis"], places)
+
+
 def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
     rows = x.reshape(-1, source.shape[1])
     return rows.index_put((positions,), source, accumulate=bool(op.accumulate)).reshape(x.shape)
@@ -157,6 +164,7 @@ SPECIAL = {
     graph.PermuteOp: lambda op, x: x.permute(op.dims.get_values()),
     graph.ExpandOp: lambda op, x: x.expand(op.result.type.get_shape()),
     graph.SliceOp: slice_,
+    graph.ResampleOp: resampled,
     graph.AsStridedOp: lambda op, x: x.clone().as_strided(
         op.result.type.get_shape(), op.strides.get_values(), op.offset.value.data
     ),

@@ -86,6 +86,39 @@ def test_output_with_other_strides_is_permuted_and_viewed():
     )
 
 
+@pytest.mark.parametrize(
+    ("positions", "step", "offset", "repeat", "low", "high"),
+    [
+        ([0, 0, 1, 1, 2, 2, 3, 3], 1, 0, 2, 0, 3),
+        ([0, 0, 0, 1, 1, 2, 2, 3], 1, -1, 2, 0, 3),
+        ([1, 1, 1, 2, 2, 3, 3, 3], 1, 1, 2, 1, 3),
+        ([0, 0, 1, 2, 2, 3], 2, 0, 3, 0, 3),
+        ([1, 3], 2, 1, 1, 1, 3),
+        ([1, 2], 1, 1, 1, 1, 2),
+        ([0, 0, 0, 1, 2, 3, 3, 3, 3], 1, -2, 1, 0, 3),
+        ([2, 2, 2], 1, 0, 1, 2, 2),
+    ],
+)
+def test_regular_positions_are_computed(positions, step, offset, repeat, low, high):
+    module = traced(lambda x: x[:, torch.tensor(positions)], torch.ones(2, 4))
+    numbers = f"offset = {offset} : i64, repeat = {repeat} : i64, low = {low} : i64"
+    check_text(
+        str(import_graph(module).module),
+        f"""
+        // CHECK: graph.resample %x0 {{axis = 1 : i64, size = {len(positions)} : i64,
+        // CHECK-SAME: step = {step} : i64, {numbers}, high = {high} : i64}}
+        """,
+    )
+
+
+@pytest.mark.parametrize("positions", [[3, 1], [0, 3, 3], [0, -1], []])
+def test_other_positions_are_looked_up(positions):
+    module = traced(lambda x: x[:, torch.tensor(positions, dtype=torch.long)], torch.ones(2, 4))
+    imported = str(import_graph(module).module)
+    assert "graph.gather" in imported
+    assert "graph.resample" not in imported
+
+
 def test_held_tensors():
     """Tables are constants that the graph itself brings; scalars stand in the program."""
     table = torch.tensor([1.0, 2.0])

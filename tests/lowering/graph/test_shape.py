@@ -87,6 +87,16 @@ def test_reversed_slice(check_op):
     check_op(op, lambda x: x.flip(0, 2)[..., :3:2], numbered(2, 3, 4))
 
 
+@pytest.mark.parametrize("offset", [-7, -1, 0, 3, 30])
+@pytest.mark.parametrize(("step", "repeat"), [(1, 1), (1, 3), (3, 1), (2, 3)])
+@pytest.mark.parametrize(("low", "high"), [(0, 4), (1, 3), (2, 2)])
+def test_resample(check_op, step, repeat, offset, low, high):
+    where = {"size": 9, "step": step, "offset": offset, "repeat": repeat, "low": low, "high": high}
+    places = [min(max((i * step + offset) // repeat, low), high) for i in range(9)]
+    op = partial(graph.ResampleOp, axis=1, **where)
+    check_op(op, lambda x: x[:, places], numbered(2, 5, 3))
+
+
 def test_as_strided(check_op):
     op = partial(graph.AsStridedOp, shape=[2, 3, 2], strides=[1, 4, 0], offset=3)
     check_op(op, lambda x: x.as_strided((2, 3, 2), (1, 4, 0), 3), numbered(13))

@@ -109,8 +109,10 @@ def _flags(kind: Literal["matmul", "conv"]) -> Any:
 class Emitter:
     """Appends operations to a block, with the location and the name of the current FX node."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, integers_of: Callable[[Any], list[int] | None]) -> None:
         self.block = block
+        self.integers_of = integers_of
+        """Returns the elements of a node that depends on no input; None of others."""
         self.node: fx.Node
         """The current node."""
         self._location: LocationAttr = UnknownLoc()

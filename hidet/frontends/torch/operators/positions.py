@@ -6,7 +6,8 @@ indices [M].
 
 from collections.abc import Sequence
 from functools import partial
-from math import prod
+from math import gcd, prod
+from typing import Any
 
 import torch
 from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
@@ -69,8 +70,15 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     sizes = shape_of(x)
     axes = [axis for axis, ids in enumerate(indices) if ids is not None]
     if _is_outer(indices):
-        for axis, ids in zip(axes, indices[axes[0] :], strict=False):
-            assert ids is not None, "the indexed dimensions are adjacent"
+        nodes: Any = g.node.args[1]
+        looked_up: list[int] = []
+        for axis in axes:  # computed positions first, as views of x
+            resampled = _resampled(g, x, axis, g.integers_of(nodes[axis]))
+            x = x if resampled is None else resampled
+            looked_up += [axis] if resampled is None else []
+        for axis in looked_up:
+            ids = indices[axis]
+            assert ids is not None, "an indexed dimension"
             ids = g.reshape(ids, [prod(shape_of(ids))])
             x = _slices(g, x, axis, linear_positions(g, [sizes[axis]], [ids]))
         return x
@@ -91,6 +99,32 @@ def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAVal
     before = range(rank, rank + front)
     after = range(rank + front, rank + len(others))
     return g.permute(result, [*before, *range(rank), *after])
+
+
+LARGE = 8
+"""The divisor from which positions are looked up rather than computed."""
+
+
+def _resampled(g: Emitter, x: SSAValue, axis: int, table: Sequence[int] | None) -> SSAValue | None:
+    """Return the slices of x at the positions of a table if simple arithmetic computes them.
+
+    Interpolation by simple ratios has such tables, and so has replicating padding.
+    """
+    extent = shape_of(x)[axis]
+    if not table or not 0 <= min(table) <= max(table) < extent:
+        return None
+    size, low, high = len(table), min(table), max(table)
+    common = gcd(extent, size)
+    for step, repeat in ((1, 1), (extent // common, size // common)):
+        # Positions that are not at a limit determine the offset.
+        least = [n * repeat - i * step for i, n in enumerate(table) if n > low]
+        most = [(n + 1) * repeat - 1 - i * step for i, n in enumerate(table) if n < high]
+        offset = max([min([0, *most]), *least])
+        found = [min(max((i * step + offset) // repeat, low), high) for i in range(size)]
+        if repeat < LARGE and found == table:
+            numbers = (size, step, offset, repeat, low, high)
+            return g.emit(graph.ResampleOp(x, axis, *numbers))
+    return None
 
 
 def _is_outer(indices: Sequence[SSAValue | None]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation
 
 from hidet.dialects.graph.base import shape_of
@@ -12,12 +13,13 @@ from hidet.dialects.graph.shape import (
     ExpandOp,
     PermuteOp,
     ReorderingOp,
+    ResampleOp,
     ReshapeOp,
     SliceOp,
 )
 from hidet.rewriting.builder import Index, KernelBuilder
 
-View = AsStridedOp | ExpandOp | PermuteOp | ReshapeOp | SliceOp
+View = AsStridedOp | ExpandOp | PermuteOp | ResampleOp | ReshapeOp | SliceOp
 
 SourceOf = Callable[[KernelBuilder, Any, Sequence[Index]], Sequence[Index]]
 """`rule(builder, op, indices)` returns the indices of an element of the result in the source."""
@@ -85,6 +87,20 @@ def of_slice(b: KernelBuilder, op: SliceOp, indices: Sequence[Index]) -> list[In
     return [b.add(b.mul(index, step), start) for index, start, step in ranges]
 
 
+def of_resample(b: KernelBuilder, op: ResampleOp, indices: Sequence[Index]) -> list[Index]:
+    """The place along the axis, limited where it may be too low or too high."""
+    props = (op.size, op.step, op.offset, op.repeat, op.low, op.high)
+    size, step, offset, repeat, low, high = (each.value.data for each in props)
+    axis, first = op.axis.value.data, min(offset // repeat, 0)  # dividends are not negative
+    scaled = b.add(b.mul(indices[axis], step), offset - first * repeat)
+    place = b.add(b.div(scaled, repeat), first)
+    if offset // repeat < low:
+        place = b.insert(arith.MaxSIOp(b.index(place), b.index(low))).result
+    if ((size - 1) * step + offset) // repeat > high:
+        place = b.insert(arith.MinSIOp(b.index(place), b.index(high))).result
+    return [*indices[:axis], place, *indices[axis + 1 :]]
+
+
 def of_as_strided(b: KernelBuilder, op: AsStridedOp, indices: Sequence[Index]) -> list[Index]:
     """Offset + the sum of indices times strides."""
     place: Index = 0
@@ -97,6 +113,7 @@ VIEWS: dict[type[Operation], SourceOf] = {
     AsStridedOp: of_as_strided,
     ExpandOp: of_expand,
     PermuteOp: of_permute,
+    ResampleOp: of_resample,
     ReshapeOp: of_reshape,
     SliceOp: of_slice,
 }
