@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
-from math import gcd
+from math import ceil, gcd, isfinite, trunc
 from operator import mul
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
 from hidet.dialects.compute import GridOp, IndexedOp, ReduceOp, SinkOp
 from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
+from hidet.dialects.cuda.marks import BELOW
 from hidet.dialects.shaped import shape_of
 from hidet.dialects.task import ForeachOp, GroupOp
 
@@ -129,9 +130,9 @@ _DivisibilityRule: TypeAlias = Callable[..., int]
 
 
 def _range_at(forms: IndexForms, value: SSAValue, block: Block | None) -> Range:
-    """Return the range of a value in a block; unbounded unless it is an index."""
+    """Return the range of an index in a block, or that of an integer."""
     if not isinstance(value.type, IndexType):
-        return ANY
+        return IntegerRanges(forms).range(value)
     return forms.algebra(block).range(forms.form(value))
 
 
@@ -188,8 +189,35 @@ def _bits(op: Operation, ranges: Sequence[Range]) -> Range:
 
 
 def _cast(op: Operation, ranges: Sequence[Range]) -> Range:
-    source = op.operands[0].type
-    return Range.signed(source.bitwidth) if isinstance(source, IntegerType) else ANY
+    below = op.attributes.get(BELOW)
+    return _range_below(below.value.data) if isinstance(below, IntegerAttr) else ranges[0]
+
+
+def _either(op: arith.SelectOp, ranges: Sequence[Range]) -> Range:
+    """Return the range of the selected values; the condition may limit what is truncated."""
+    lhs, (_, first, second) = op.lhs.owner, ranges
+    if isinstance(lhs, arith.FPToSIOp):
+        first = first.intersect(_truncated(lhs.input, op.cond))
+    return first.union(second)
+
+
+def _truncated(number: SSAValue, condition: SSAValue) -> Range:
+    """Return the range of a truncated number where a condition holds."""
+    op = condition.owner
+    if isinstance(op, arith.AndIOp):
+        return _truncated(number, op.lhs).intersect(_truncated(number, op.rhs))
+    if not isinstance(op, arith.CmpfOp) or op.lhs is not number:
+        return ANY
+    limit = op.rhs.owner.value if isinstance(op.rhs.owner, arith.ConstantOp) else None
+    if not isinstance(limit, FloatAttr) or not isfinite(value := limit.value.data):
+        return ANY
+    match arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]:
+        case "oge" | "ogt":
+            return Range(trunc(value), ANY.hi)
+        case "olt":
+            return Range(ANY.lo, max(0, ceil(value) - 1))
+        case _:
+            return ANY
 
 
 def _minimum(op: Operation, ranges: Sequence[Range]) -> Range:
@@ -220,7 +248,7 @@ RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
     arith.MaxSIOp: (_maximum, gcd),
     arith.MinUIOp: (_unsigned(_minimum), gcd),
     arith.MaxUIOp: (_unsigned(_maximum), gcd),
-    arith.SelectOp: (lambda _, ranges: ranges[1].union(ranges[2]), gcd),
+    arith.SelectOp: (_either, gcd),
     arith.MuliOp: (_product, mul),
     arith.DivSIOp: (_quotient, _unknown),
     arith.DivUIOp: (_unsigned(_quotient), _unknown),
@@ -265,10 +293,7 @@ class IntegerRanges:
     def _range(self, value: SSAValue) -> Range:
         """Return the range of an integer or an index."""
         if isinstance(value.type, IndexType):
-            limits = self._forms.range(value) or ANY
-            if isinstance(value.owner, arith.IndexCastOp):
-                return limits.intersect(self.range(value.owner.input))
-            return limits
+            return self._forms.range(value) or ANY
         whole = range_of_type(value.type)
         if not isinstance(value, OpResult) or not isinstance(value.type, IntegerType):
             return whole

@@ -78,6 +78,42 @@ def test_results_of_bytes(text):
         check(IntegerRanges(IndexForms()).range(op.results[0]), given, limits)
 
 
+@pytest.mark.parametrize("low", [-1.5, -1.0, 0.0, 2.5])
+@pytest.mark.parametrize("high", [-0.5, 0.0, 3.0, 3.5, np.inf])
+@pytest.mark.parametrize("at_least", ["oge", "ogt"])
+def test_truncated_numbers(low, high, at_least):
+    """Of numbers that a condition limits, or else another number."""
+    limit = "0x7F800000" if high == np.inf else high
+    kernel = parsed(
+        f"%lo = arith.constant {low} : f32\n%hi = arith.constant {limit} : f32\n"
+        f"%a = arith.cmpf {at_least}, %v, %lo : f32\n%b = arith.cmpf olt, %v, %hi : f32\n"
+        "%c = arith.andi %a, %b : i1\n%o = arith.constant 1 : i64\n"
+        "%n = arith.fptosi %v : f32 to i64\n%r = arith.select %c, %n, %o : i64",
+        "%v : f32",
+    )
+    *_, op = kernel.body.walk()
+    values = np.arange(-4, 6, 0.25)
+    chosen = (values >= low if at_least == "oge" else values > low) & (values < high)
+    given = np.where(chosen, np.trunc(values), 1).astype(np.int64)
+    found = IntegerRanges(IndexForms()).range(op.results[0])
+    check(found, given, (low, high))
+    assert found.lo >= min(np.trunc(low), 1)
+    assert high == np.inf or found.hi <= max(np.ceil(high) - 1, np.trunc(low), 1)
+
+
+@pytest.mark.parametrize(("mark", "most"), [("", 63), (" {cuda.below = 5 : i64}", 4)])
+def test_indices_made_of_integers(mark, most):
+    """In the range of the integer, or in one that a look-up has checked."""
+    kernel = parsed(
+        "%lo = arith.constant 0 : i64\n%hi = arith.constant 63 : i64\n"
+        "%m = arith.maxsi %n, %lo : i64\n%v = arith.minsi %m, %hi : i64\n"
+        f"%r = arith.index_cast %v{mark} : i64 to index",
+        "%n : i64",
+    )
+    *_, op = kernel.body.walk()
+    assert IndexForms().range(op.results[0]) == Range(0, most)
+
+
 @pytest.mark.parametrize(
     "numbers", [range(7), range(3, 17, 4), range(3, 16, 4), range(5, 6)], ids=str
 )

@@ -73,6 +73,9 @@ GUARD = "cuda.guard"
 UNROLL = "cuda.unroll"
 """Of `scf.for`: unit for `#pragma unroll`, an integer for `#pragma unroll 4`."""
 
+BELOW = "cuda.below"
+"""Integer, of `arith.index_cast`: the index is in [0, n), as look-ups have checked positions."""
+
 LONG = "cuda.long"
 """Unit, of an op with an `index` result, or of `scf.for` for its induction variable: the value may
 not fit in 32 bits and prints as `long long`."""

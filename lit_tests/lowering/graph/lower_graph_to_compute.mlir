@@ -165,7 +165,7 @@ func.func @concat(%x : tensor<4xf32>, %y : tensor<2xf32>) -> tensor<6xf32> {
 // CHECK-NEXT:    } : tensor<6xf32>
 // CHECK-NEXT:    func.return %z : tensor<6xf32>
 
-// A look-up loads an index.
+// A look-up loads an index, which has been checked.
 func.func @gather(%t : tensor<10x4xf32>, %i : tensor<3x4xi64>) -> tensor<3x4xf32> {
   %y = graph.gather %t, %i {axis = 0 : i64} : (tensor<10x4xf32>, tensor<3x4xi64>) -> tensor<3x4xf32>
   func.return %y : tensor<3x4xf32>
@@ -174,7 +174,7 @@ func.func @gather(%t : tensor<10x4xf32>, %i : tensor<3x4xi64>) -> tensor<3x4xf32
 // CHECK-LABEL: func.func @gather(%t: tensor<10x4xf32>, %i: tensor<3x4xi64>) -> tensor<3x4xf32> {
 // CHECK-NEXT:    %y = compute.grid (%i_1, %j) {
 // CHECK-NEXT:      %[[V0:\d+]] = compute.load %i[%i_1, %j] : tensor<3x4xi64>
-// CHECK-NEXT:      %[[V1:\d+]] = arith.index_cast %[[V0]] : i64 to index
+// CHECK-NEXT:      %[[V1:\d+]] = arith.index_cast %[[V0]] {cuda.below = 10 : i64} : i64 to index
 // CHECK-NEXT:      %[[V2:\d+]] = compute.load %t[%[[V1]], %j] : tensor<10x4xf32>
 // CHECK-NEXT:      compute.yield %[[V2]] : f32
 // CHECK-NEXT:    } : tensor<3x4xf32>

@@ -144,7 +144,7 @@ def linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValu
     Ranges cover a dimension, and need no check.
     """
     shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
-    element = i64 if i64 in map(element_type, indices) else element_type(indices[0])
+    element = i32 if prod(sizes) < 1 << 31 else i64
     result: SSAValue | None = None
     for size, ids in zip(sizes, indices, strict=True):
         if not isinstance(ids.owner, graph.IotaOp):

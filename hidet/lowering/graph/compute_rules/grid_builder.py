@@ -9,11 +9,13 @@ from xdsl.dialects.builtin import IndexType, TensorType, bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from hidet.dialects.compute import GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
+from hidet.dialects.cuda.marks import BELOW
 from hidet.dialects.graph.base import (
     GraphOp,
     Number,
     computation_type,
     element_type,
+    integer,
     is_float,
     is_integer,
     number,
@@ -110,10 +112,11 @@ class GridBuilder(KernelBuilder):
         """Load the element of a tensor that is broadcast to the indices."""
         return self.read(x, broadcast_indices(indices, shape_of(x)))
 
-    def read_index(self, ids: SSAValue, indices: Sequence[Index]) -> SSAValue:
-        """Load an element of an integer tensor as an index."""
-        position = self.read(ids, indices)
-        return self.insert(arith.IndexCastOp(position, IndexType())).result
+    def read_index(self, ids: SSAValue, indices: Sequence[Index], extent: int) -> SSAValue:
+        """Load an element of an integer tensor as an index in [0, extent)."""
+        index = self.insert(arith.IndexCastOp(self.read(ids, indices), IndexType()))
+        index.attributes[BELOW] = integer(extent)
+        return index.result
 
     # Scalars.
 

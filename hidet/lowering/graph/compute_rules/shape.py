@@ -95,7 +95,7 @@ def gather(b: GridBuilder, op: graph.GatherOp) -> SSAValue:
     axis = op.axis.value.data
 
     def scalar_at(indices: Indices) -> SSAValue:
-        at = b.read_index(op.ids, indices)
+        at = b.read_index(op.ids, indices, op.extent)
         return b.element(op.x, [*indices[:axis], at, *indices[axis + 1 :]])
 
     return b.result_of(op, scalar_at)
