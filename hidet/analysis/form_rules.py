@@ -128,17 +128,19 @@ def _select(forms: IndexForms, op: arith.SelectOp, algebra: FormAlgebra) -> Line
 
 
 def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm | None:
-    """Look through a cast from index to a sufficiently wide integer and back."""
-    source = op.operands[0].owner
-    if isinstance(source, arith.ConstantOp):
-        return _constant(forms, source, algebra)
-    if not isinstance(source, arith.IndexCastOp):
-        return None
-    kind, inner = source.result.type, source.input
-    if not isinstance(inner.type, IndexType) or not isinstance(kind, IntegerType):
-        return None
-    form = forms.form(inner)
-    return form if Range.signed(kind.bitwidth).includes(algebra.range(form)) else None
+    """Look through casts from index to sufficiently wide integers and back."""
+    source, kinds = op.operands[0], [op.operands[0].type]
+    if isinstance(source.owner, arith.ConstantOp):
+        return _constant(forms, source.owner, algebra)
+    while isinstance(source.owner, arith.TruncIOp | arith.IndexCastOp):
+        source = source.owner.operands[0]
+        if isinstance(source.type, IndexType):
+            form = forms.form(source)
+            widths = [kind.bitwidth for kind in kinds if isinstance(kind, IntegerType)]
+            fits = Range.signed(min(widths, default=0)).includes(algebra.range(form))
+            return form if fits else None
+        kinds.append(source.type)
+    return None
 
 
 def _checked(forms: IndexForms, op: CheckedIndexOp, algebra: FormAlgebra) -> LinearForm | None:

@@ -45,7 +45,7 @@ _MOVES = (arith.ConstantOp, arith.SelectOp, arith.ExtFOp, LoadOp, YieldOp, scf.I
 
 _CONJUNCTIONS = (arith.AndIOp, arith.OrIOp)
 
-_INDEX_CONVERSIONS = (arith.IndexCastOp, CheckedIndexOp)
+_INDEX_CONVERSIONS = (arith.IndexCastOp, arith.TruncIOp, CheckedIndexOp)
 """Ops that convert integer elements to indices of a tensor."""
 
 MAX_COPIED = 10

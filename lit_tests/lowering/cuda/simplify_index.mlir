@@ -317,6 +317,26 @@ cuda.kernel @proven_then_computed(%x : memref<64xf32>, %c : f32) grid(1) block(6
   memref.store %c, %x[%again] : memref<64xf32>
 }
 
+// So are positions of limited integers; and casts to shorter integers that hold the index.
+
+// CHECK-LABEL: cuda.kernel @limited
+// CHECK:         %[[PLACE:.*]] = arith.index_cast %low : i64 to index
+// CHECK-NEXT:    memref.store %c, %x[%[[PLACE]]]
+// CHECK-NEXT:    memref.store %c, %x[%[[PLACE]]]
+cuda.kernel @limited(%x : memref<64xf32>, %c : f32, %n : i64) grid(1) block(64) {
+  %zero = arith.constant 0 : i64
+  %last = arith.constant 63 : i64
+  %high = arith.maxsi %n, %zero : i64
+  %low = arith.minsi %high, %last : i64
+  %place = arith.index_cast %low : i64 to index
+  %i = cuda.checked_index %place from_end below 64 "proven"
+  memref.store %c, %x[%i] : memref<64xf32>
+  %wide = arith.index_cast %i : index to i64
+  %narrow = arith.trunci %wide : i64 to i32
+  %again = arith.index_cast %narrow : i32 to index
+  memref.store %c, %x[%again] : memref<64xf32>
+}
+
 // An index that is the same in all iterations is loaded and checked ahead of the loop, where the loop
 // is sure to run.
 

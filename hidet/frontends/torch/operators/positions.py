@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from hidet.dialects import graph
 from hidet.dialects.graph.base import (
@@ -56,7 +56,13 @@ def gather(g: Emitter, x: SSAValue, dim: int, ids: SSAValue, **_: object) -> SSA
 def _checked(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
     """Check indices into a dimension of x."""
     sizes = shape_of(x)
-    return g.positions(ids, sizes[normalized_axis(dim, len(sizes))])
+    size = sizes[normalized_axis(dim, len(sizes))]
+    return g.cast(g.positions(ids, size), _position_type(size))
+
+
+def _position_type(size: int) -> Attribute:
+    """Return the shortest type of positions in a dimension."""
+    return i32 if size < 1 << 31 else i64
 
 
 def index(g: Emitter, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
@@ -144,7 +150,7 @@ def linear_positions(g: Emitter, sizes: Sequence[int], indices: Sequence[SSAValu
     Ranges cover a dimension, and need no check.
     """
     shape = broadcast_shapes("index", *(shape_of(ids) for ids in indices))
-    element = i32 if prod(sizes) < 1 << 31 else i64
+    element = _position_type(prod(sizes))
     result: SSAValue | None = None
     for size, ids in zip(sizes, indices, strict=True):
         if not isinstance(ids.owner, graph.IotaOp):
