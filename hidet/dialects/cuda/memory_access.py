@@ -257,8 +257,8 @@ class CopyVectorOp(FieldAccessOp, MemoryCopyOp):
         """Check the ranks, the element types and the size of the access."""
         super().verify_()
         element = element_of(self.source)
-        element_bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
-        bits = element_bits * self.width.value.data
+        element_bytes = element.size if isinstance(element, FixedBitwidthType) else 0
+        bits = 8 * element_bytes * self.width.value.data
         if bits not in (16, 32, 64, 128):
             raise VerifyException(
                 f"{self.width.value.data} elements of {element} are {bits} bits; "

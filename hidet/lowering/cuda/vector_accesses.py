@@ -172,7 +172,7 @@ class VectorLoop:
 def _bits(array: SSAValue) -> int:
     """Return the bits of an element, 0 for types that vectors do not support."""
     element = element_of(array)
-    bits = element.bitwidth if isinstance(element, FixedBitwidthType) else 0
+    bits = 8 * element.size if isinstance(element, FixedBitwidthType) else 0
     return bits if bits in (8, 16, 32, 64) else 0
 
 

@@ -27,6 +27,26 @@ cuda.kernel @scale(%x : memref<256xf32>, %y : memref<256xf32>, %c : f32) grid(1)
   }
 }
 
+// Booleans take a byte each.
+
+// CHECK-LABEL: cuda.kernel @negate
+// CHECK:         cuda.copy_vector %x[{{.*}}] to %[[IN:.*]][{{.*}}] width 16 : memref<256xi1> to
+// CHECK:         scf.for %v
+// CHECK:         cuda.copy_vector %{{.*}}[{{.*}}] to %y[{{.*}}] width 16 : {{.*}} to memref<256xi1>
+cuda.kernel @negate(%x : memref<256xi1>, %y : memref<256xi1>, %c : i1) grid(1) block(16) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %v = %c0 to %c16 step %c1 {
+    %0 = arith.muli %t, %c16 : index
+    %i = arith.addi %0, %v : index
+    %a = memref.load %x[%i] : memref<256xi1>
+    %b = arith.xori %a, %c : i1
+    memref.store %b, %y[%i] : memref<256xi1>
+  }
+}
+
 // A loop that only copies becomes copies from memory to memory: two here, of 16 bytes each.
 
 // CHECK-LABEL: cuda.kernel @copy
