@@ -111,6 +111,11 @@ def test_regular_positions_are_computed(positions, step, offset, repeat, low, hi
     )
 
 
+def test_all_positions_in_order_are_no_look_up():
+    module = traced(lambda x: x[:, torch.tensor([0, 1, 2, 3])] + 1, torch.ones(2, 4))
+    check_text(str(import_graph(module).module), "// CHECK: graph.add %x0,")
+
+
 @pytest.mark.parametrize("positions", [[3, 1], [0, 3, 3], [0, -1], []])
 def test_other_positions_are_looked_up(positions):
     module = traced(lambda x: x[:, torch.tensor(positions, dtype=torch.long)], torch.ones(2, 4))

@@ -119,6 +119,8 @@ def _resampled(g: Emitter, x: SSAValue, axis: int, table: Sequence[int] | None) 
     extent = shape_of(x)[axis]
     if not table or not 0 <= min(table) <= max(table) < extent:
         return None
+    if table == [*range(extent)]:
+        return x
     size, low, high = len(table), min(table), max(table)
     common = gcd(extent, size)
     for step, repeat in ((1, 1), (extent // common, size // common)):
