@@ -36,6 +36,7 @@ from hidet.dialects.graph.base import (
     shape_of,
     tensor_type,
 )
+from hidet.dialects.graph.elementwise import CastOp
 
 # ----------------------------------------------------------------------------- views
 
@@ -195,11 +196,14 @@ class ResampleOp(OneOperandOp):
     def _infer_type(self) -> Tensor:
         shape, axis = list(shape_of(self.x)), self.axis.value.data
         check_axes([axis], len(shape))
-        if min(each.value.data for each in (self.size, self.step, self.repeat)) < 1:
+        size, step, repeat = (each.value.data for each in (self.size, self.step, self.repeat))
+        if min(size, step, repeat) < 1:
             raise self.invalid("size, step and repeat must be positive")
+        if size * step + abs(self.offset.value.data) + repeat >= 1 << 62:
+            raise self.invalid("its places do not fit 64 bits")
         if not 0 <= self.low.value.data <= self.high.value.data < shape[axis]:
             raise self.invalid(f"low and high must be places along axis {axis} of {self.x_type}")
-        shape[axis] = self.size.value.data
+        shape[axis] = size
         return TensorType(self.x_type.element_type, shape)
 
 
@@ -389,9 +393,15 @@ class CheckedDivisorOp(IntegersOp):
 
 def check_positions(op: LookupOp) -> None:
     """Insert a check of the positions of a lookup, unless they are checked already."""
+
+    def holds(kind: Tensor) -> bool:
+        """Return whether elements of a type can be any position: casts to it change none."""
+        found = kind.element_type
+        return is_integer(found) and op.extent <= 1 << found.width.data - 1
+
     ids = op.operands[1]
     owner = ids.owner
-    while isinstance(owner, ReshapeOp | ExpandOp):
+    while isinstance(owner, CastOp | ReshapeOp | ExpandOp) and holds(owner.result_type):
         owner = owner.x.owner
     if not isinstance(owner, CheckedPositionsOp) or owner.size.value.data > op.extent:
         check = CheckedPositionsOp(ids, op.extent, op.name)

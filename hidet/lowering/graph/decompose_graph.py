@@ -347,7 +347,7 @@ ENOUGH_ROWS = 4096
 """The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
 
 
-def in_parts(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
+def parts_of(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
     """Return a shape of the operand with parts of rows, their axis and the axes of their elements.
 
     Return None unless there are a few long rows, which many blocks share in parts.
@@ -367,7 +367,7 @@ def in_parts(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
 
 def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     """A few long rows are reduced in parts, and then the parts."""
-    if (found := in_parts(op)) is None:
+    if (found := parts_of(op)) is None:
         return None
     shape, axis, inner = found
     x = b.emit(type(op)(b.reshape(b.widened(op.x), shape), inner))
@@ -387,7 +387,7 @@ def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
     """
     count = prod(shape_of(op.x)[n] for n in op.axes.get_values())
     divisor = count - op.correction.value.data
-    if (found := in_parts(op)) is None or divisor <= 0:
+    if (found := parts_of(op)) is None or divisor <= 0:
         return None
     shape, axis, inner = found
     b = GraphBuilder.like(op.mean or op)

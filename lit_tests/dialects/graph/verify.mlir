@@ -178,6 +178,14 @@ func.func @resample_step(%x : tensor<4xf32>) {
 
 // -----
 
+// CHECK: graph.resample: its places do not fit 64 bits
+func.func @resample_far(%x : tensor<4xf32>) {
+  %0 = graph.resample %x {axis = 0 : i64, size = 4 : i64, step = 4611686018427387904 : i64, offset = 0 : i64, repeat = 1 : i64, low = 0 : i64, high = 3 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.resample: low and high must be places along axis 0 of tensor<4xf32>
 func.func @resample_limit(%x : tensor<4xf32>) {
   %0 = graph.resample %x {axis = 0 : i64, size = 2 : i64, step = 1 : i64, offset = 0 : i64, repeat = 1 : i64, low = 0 : i64, high = 4 : i64} : (tensor<4xf32>) -> tensor<2xf32>
