@@ -1,7 +1,8 @@
 """The pass `lower-task`: lowers block-level task ops to per-thread code."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
+from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, memref
@@ -28,6 +29,7 @@ from hidet.lowering.single_walk import Pattern, rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.groups import insert_barrier, thread_index, workers_of
 from hidet.lowering.task.tensor_cores import group_start, lower_mma, lower_wgmma
+from hidet.mapping import TaskMap
 from hidet.mapping.factors import UNROLLED
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -174,22 +176,24 @@ def lower_combine(op: CombineOp, rewriter: PatternRewriter) -> None:
     """`task.combine` becomes butterfly shuffles within each warp, then an exchange between warps.
 
     Lanes that hold the same element differ in the replicate digits of the map. Partial values of
-    different warps are exchanged through shared memory.
+    different warps are exchanged through shared memory: each lane reads a share of them, which
+    shuffles combine.
     """
     threads = workers_of(op)
     _check_owners(op, threads)
     builder = KernelBuilder.like(op)
     offsets = [
         digit.weight << bit
-        for digit in map_of(op.tile.type).replicate_digits
+        for digit in reversed(map_of(op.tile.type).replicate_digits)
         for bit in range(digit.extent.bit_length() - 1)
     ]
-    warps = [offset // WARP for offset in offsets if offset >= WARP]
-    for offset in offsets:
-        if offset < WARP:
-            _shuffle(builder, op, offset)
+    lanes, warps = ([o for o in offsets if (o < WARP) is is_lane] for is_lane in (True, False))
+    for offset in lanes:
+        _shuffle(builder, op, offset)
     if warps:
-        _exchange(builder, op, warps, threads)
+        _exchange(builder, op, lanes, warps, threads)
+        for offset in lanes[: len(warps)]:
+            _shuffle(builder, op, offset)
     rewriter.erase(op)
 
 
@@ -203,28 +207,41 @@ def _shuffle(builder: KernelBuilder, op: CombineOp, offset: int) -> None:
         builder.store(total, op.tile, foreach.indices)
 
 
-def _exchange(builder: KernelBuilder, op: CombineOp, warps: list[int], threads: int) -> None:
-    """Combine across warps: each lane stores its value, then reads those of its partners."""
+def _exchange(
+    builder: KernelBuilder, op: CombineOp, lanes: list[int], warps: list[int], threads: int
+) -> None:
+    """Store the values of each thread, then combine those of a share of its partners' warps.
+
+    Lanes of the same element have different shares. Offsets of lanes and of warps are in threads.
+    """
     thread = builder.mod(op.worker, threads)
-    scratch = builder.shared_tile(element_of(op.tile), [threads])
+    tasks = map_of(op.tile.type)
+    extents = [digit.extent for digit in tasks.repeat_digits]
+    scratch = builder.shared_tile(element_of(op.tile), [*extents, threads])
+
+    def bit(offset: int) -> Index:
+        return builder.mod(builder.div(thread, offset), 2)
+
+    first = thread
+    for warp in warps:
+        first = builder.subtract(first, builder.mul(bit(warp), warp))
+    for lane, warp in zip(lanes, warps, strict=False):
+        first = builder.add(first, builder.mul(bit(lane), warp))
+    partners = [first]
+    for warp in warps[len(lanes) :]:
+        partners += [builder.add(partner, warp) for partner in partners]
     foreach = builder.insert(ForeachOp(op.tile, op.worker))
     with builder.inside(foreach.body.block):
         value = builder.load(op.tile, foreach.indices)
-        builder.store(value, scratch, [thread])
-        insert_barrier(builder, op)
-        first = thread
-        for warp in warps:
-            bit = builder.mod(builder.div(thread, warp * WARP), 2)
-            first = builder.subtract(first, builder.mul(bit, warp * WARP))
-        total = builder.local_array(value.type, [])
-        builder.store(builder.neutral(op.kind.data, value.type), total)
-        with builder.loops([2] * len(warps), unroll=True) as counters:
-            partner = first
-            for counter, warp in zip(counters, warps, strict=True):
-                partner = builder.add(partner, builder.mul(counter, warp * WARP))
-            theirs = builder.load(scratch, [partner])
-            builder.store(builder.combine(op.kind.data, builder.load(total), theirs), total)
-        builder.store(builder.load(total), op.tile, foreach.indices)
+        builder.store(value, scratch, [*registers_of(builder, tasks, foreach.indices), thread])
+    insert_barrier(builder, op)
+    foreach = builder.insert(ForeachOp(op.tile, op.worker))
+    with builder.inside(foreach.body.block):
+        place = registers_of(builder, tasks, foreach.indices)
+        values = [builder.load(scratch, [*place, partner]) for partner in partners]
+        total = reduce(partial(builder.combine, op.kind.data), values)
+        builder.store(total, op.tile, foreach.indices)
+    if not isinstance(op.parent_op(), KernelOp):  # it may be executed again
         insert_barrier(builder, op)
 
 
@@ -318,17 +335,28 @@ def _lower_registers(op: memref.AllocaOp, digits: dict[SSAValue, Digits]) -> Non
     mark_unsigned(array, like=op.memref)
 
     def place(builder: KernelBuilder, indices: Sequence[SSAValue]) -> list[Index]:
-        registers: list[Index] = []
-        for d in tasks.repeat_digits:
-            value = digits.get(indices[d.dim], {}).get((d.stride, d.extent))
-            if value is None:
-                value = builder.div(indices[d.dim], d.stride)
-                if d.stride * d.extent < tasks.shape[d.dim]:
-                    value = builder.mod(value, d.extent)
-            registers.append(value)
+        registers = registers_of(builder, tasks, indices, digits)
         return [builder.linearize(registers, extents)] if instructions else registers
 
     replace_tile(op, array, place)
+
+
+def registers_of(
+    builder: KernelBuilder,
+    tasks: TaskMap,
+    indices: Sequence[SSAValue],
+    digits: Mapping[SSAValue, Digits] = MappingProxyType({}),
+) -> list[Index]:
+    """Return the repeat digits of an element, which number it among those of its owner."""
+    registers: list[Index] = []
+    for d in tasks.repeat_digits:
+        value = digits.get(indices[d.dim], {}).get((d.stride, d.extent))
+        if value is None:
+            value = builder.div(indices[d.dim], d.stride)
+            if d.stride * d.extent < tasks.shape[d.dim]:
+                value = builder.mod(value, d.extent)
+        registers.append(value)
+    return registers
 
 
 def _check_fragments(op: InstructionOp, tile: SSAValue) -> None:

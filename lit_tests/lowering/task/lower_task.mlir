@@ -206,8 +206,8 @@ cuda.kernel @byte() grid(1) block(2) {
 
 // -----
 
-// Between warps the values go through shared memory, after the shuffles of each warp; a barrier
-// before they are read, and one before the next may be left there.
+// Between warps the values go through shared memory, after the shuffles of each warp. Each lane reads
+// that of one warp, thread l % 4 * 33, so that two more shuffles combine them.
 
 !tile = memref<1xf32, #task.map<repeat(1) * replicate(128)>, #cuda.space<register>>
 
@@ -217,17 +217,41 @@ cuda.kernel @byte() grid(1) block(2) {
 // CHECK:         %[[SCRATCH:.*]] = memref.alloca() : memref<128xf32, #cuda.space<shared>>
 // CHECK:         memref.store %{{.*}}, %[[SCRATCH]][
 // CHECK-NEXT:    cuda.sync_threads
-// CHECK:         arith.constant 0xff800000 : f32
-// CHECK:         scf.for
-// CHECK:           scf.for
-// CHECK:             memref.load %[[SCRATCH]][
-// CHECK:             arith.maximumf
-// CHECK:         memref.store %{{.*}}, %r[]
-// CHECK-NEXT:    cuda.sync_threads
+// CHECK-NEXT:    %[[V:.*]] = memref.load %[[SCRATCH]][
+// CHECK-NEXT:    memref.store %[[V]], %r[]
+// CHECK-COUNT-2: cuda.shfl xor
+// CHECK-NOT:     cuda.shfl
+// CHECK-NOT:     cuda.sync_threads
 cuda.kernel @block() grid(1) block(128) {
   %t = cuda.thread_id x
   %r = memref.alloca() : !tile
   task.combine max %r on %t : !tile
+}
+
+// -----
+
+// Lanes that hold different elements read the values of all warps. The registers of a tile share
+// the barriers; in a loop the last one orders what the next iteration stores.
+
+!tile = memref<64xf32, #task.map<replicate(4) * spatial(32) * repeat(2)>, #cuda.space<register>>
+
+// CHECK-LABEL: cuda.kernel @columns
+// CHECK-NOT:     cuda.shfl
+// CHECK:         memref.alloca() : memref<2x128xf32, #cuda.space<shared>>
+// CHECK:         cuda.sync_threads
+// CHECK:         scf.for
+// CHECK-COUNT-4:   memref.load %{{.*}} : memref<2x128xf32, #cuda.space<shared>>
+// CHECK:         cuda.sync_threads
+// CHECK-NOT:     cuda.sync_threads
+cuda.kernel @columns() grid(1) block(128) {
+  %t = cuda.thread_id x
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %8 = arith.constant 8 : index
+  scf.for %i = %0 to %8 step %1 {
+    %r = memref.alloca() : !tile
+    task.combine add %r on %t : !tile
+  }
 }
 
 // -----

@@ -137,7 +137,8 @@ def test_combine():
 
     # CHECK: total[i] = total_value + hidet::shfl_xor(total_value, 1);
     # CHECK: total[i] = total_value + hidet::shfl_xor(total_value, 16);
-    # CHECK: smem[t] = total[i];
+    # CHECK: smem[i][t] = total[i];
+    # CHECK-NEXT: }
     # CHECK-NEXT: hidet::sync_threads();
     # CHECK: hidet::maximum(buf, hidet::shfl_xor(buf, 16))
     with hidet.script_module() as module:
