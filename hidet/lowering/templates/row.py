@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import gcd, prod
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
@@ -10,8 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from hidet.analysis.grids import Rows, is_cheap, linear_index_of_load, row_reduces, rows_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.chips import Arch
+from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
-from hidet.dialects.shaped import size_of
+from hidet.dialects.shaped import bytes_of, element_of, size_of
 from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Tensor
@@ -38,8 +39,15 @@ MAX_KEPT = 32
 SECTOR = 16
 """The fewest adjacent rows of a block: 16-bit elements of as many fill the sector of an access."""
 
-MAX_THREADS = 1024
+MAX_THREADS, FEWER_THREADS = 1024, 512
+"""The most threads of a block whose lanes are across rows, if rows are long and if they are short:
+in the end all threads join the values of a vector."""
 
+MAX_STEPS = 64
+"""The most vectors of a thread whose loads are unrolled: ptxas overlaps those of straight code."""
+
+MIN_BYTES = 2
+"""The bytes of the smallest elements of which an access is full."""
 
 Term = Callable[[Any, Any], Scalar]
 """Computes a value from the indices of a row and of an element in it."""
@@ -71,7 +79,8 @@ class RowConfig(Config):
             steps = ceil_div(length, self.lanes * self.vector)
             return rows * repeat(1, steps) * lanes * repeat(1, self.vector)
         steps = ceil_div(length, self.lanes)
-        return rows * repeat(1, steps) * lanes * spatial(self.across, 1) * repeat(self.vector, 1)
+        unrolled = repeat(1, steps, attrs=f"uu{min(steps, MAX_STEPS)}")
+        return rows * unrolled * lanes * spatial(self.across, 1) * repeat(self.vector, 1)
 
 
 class RowTemplate(Template[RowConfig]):
@@ -97,20 +106,26 @@ class RowTemplate(Template[RowConfig]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[RowConfig]:
         """Return one config: a warp per row, more lanes for long or few rows.
 
+        Vectors are of half the width if all lanes then have the same number of elements.
+
         Where rows are strided and elements of adjacent rows adjacent, lanes are across rows.
         """
         rows = _rows(fusion)
         has_row_results = all(size_of(result) == rows.count for result in fusion.results_)
         if rows.count >= SECTOR and has_row_results and _reads_across(fusion):
-            return [_across(rows, arch)]
-        lanes = 32
+            return [_across(fusion, rows, arch)]
+        lanes, vector = 32, _vector(fusion, rows.length)
         while (
             lanes < 1024
             and (rows.length > 32 * lanes or rows.count * lanes < 128 * arch.processors)
-            and rows.length >= 4 * lanes
+            and rows.length >= 2 * max(vector, 2) * lanes
         ):
             lanes *= 2
-        vector = 4 if rows.length % 4 == 0 and rows.length >= 4 * lanes else 1
+        while vector > 1 and (
+            rows.length < vector * lanes
+            or rows.length % (vector * lanes) > rows.length % (vector // 2 * lanes) == 0
+        ):
+            vector //= 2
         return [RowConfig(max(128, lanes), lanes, vector)]
 
     def launch(self, fusion: FusionOp, config: RowConfig) -> Launch:
@@ -350,16 +365,22 @@ def _reads_across(fusion: FusionOp) -> bool:
     )
 
 
-def _across(rows: Rows, arch: Arch) -> RowConfig:
-    """Return the config for adjacent rows: whole sectors, or more if there are enough blocks."""
-    vector = next(size for size in (4, 2, 1) if rows.count % size == 0)
-    width = SECTOR
-    while width < 32 * vector and rows.count >= 4 * width * arch.processors:
+def _vector(fusion: FusionOp, extent: int) -> int:
+    """Return how many adjacent elements an access has: whole ones that divide an extent."""
+    inputs = [x for x in fusion.body.block.args if size_of(x) >= _rows(fusion).size]
+    most = ACCESS_BYTES // max([MIN_BYTES, *(bytes_of(element_of(x)) for x in inputs)])
+    return gcd(most, extent)
+
+
+def _across(fusion: FusionOp, rows: Rows, arch: Arch) -> RowConfig:
+    """Return the config for adjacent rows: whole sectors, or more if they still fill the GPU."""
+    vector, width = _vector(fusion, rows.count), SECTOR
+    while width < 32 * vector and 4 * rows.count >= 3 * 2 * width * arch.processors:
         width *= 2
     across, blocks = width // vector, ceil_div(rows.count, width)
     lanes = 32 // across
     while lanes * across < MAX_THREADS and (
-        rows.length >= 8 * lanes
+        rows.length >= (8 if lanes * across < FEWER_THREADS else MAX_STEPS) * lanes
         or (rows.length >= 2 * lanes and blocks * lanes * across < 64 * arch.processors)
     ):
         lanes *= 2

@@ -90,9 +90,9 @@ func.func @plenty_for_the_cpu(%x : tensor<65536xf32>) -> tensor<65536xf32> {
 // value of a row is stored by the first lane.
 
 // CHECK-DAG:   #[[VALUES:.*]] = #task.map<spatial(8) * replicate(32)>
-// CHECK-DAG:   #[[ELEMENTS:.*]] = #task.map<repeat(1, 3) * spatial(8, 32)>
+// CHECK-DAG:   #[[ELEMENTS:.*]] = #task.map<repeat(1, 2) * spatial(8, 32) * repeat(1, 2)>
 // CHECK:       cuda.kernel @m_d_kernel{{.*}} grid(2) block(128)
-// CHECK-SAME:    config = {template = "row", threads = 128 : i64, lanes = 32 : i64, vector = 1 : i64}
+// CHECK-SAME:    config = {template = "row", threads = 128 : i64, lanes = 32 : i64, vector = 2 : i64}
 // CHECK:         %m = memref.alloca() : memref<8xf32, #[[VALUES]], #cuda.space<register>>
 // CHECK-NEXT:    task.foreach (%[[R:.*]]) of %m on %worker
 // CHECK-NEXT:      %[[LOW:.*]] = arith.constant 0xff800000 : f32

@@ -48,8 +48,8 @@ func.func @softmax(%x : tensor<128x512xf32>) -> tensor<128x512xf32> {
 // A sum over columns: a block has 16 adjacent ones, a lane 4, so that accesses are contiguous.
 
 // CHECK-LABEL: cuda.kernel @columns_kernel
-// CHECK-SAME:    grid(48) block(1024) attributes {config = {template = "row", threads = 1024 : i64, lanes = 256 : i64, vector = 4 : i64, across = 4 : i64}
-// CHECK:         task.foreach (%row_1, %element) in #task.map<repeat(1, 16) * spatial(48, 256) * spatial(4, 1) * repeat(4, 1)>
+// CHECK-SAME:    grid(48) block(512) attributes {config = {template = "row", threads = 512 : i64, lanes = 128 : i64, vector = 4 : i64, across = 4 : i64}
+// CHECK:         task.foreach (%row_1, %element) in #task.map<repeat(1, 32) * spatial(48, 128) * spatial(4, 1) * repeat(4, 1)>
 // CHECK:         task.combine add
 func.func @sum(%x : tensor<4096x768xf32>) -> tensor<768xf32> {
   %y = compute.fusion (%a = %x : tensor<4096x768xf32>) -> (tensor<768xf32>) {
