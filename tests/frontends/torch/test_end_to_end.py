@@ -146,6 +146,21 @@ def test_orders_and_scans():
         torch.testing.assert_close(found, expected, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64])
+def test_positions_of_extrema(dtype):
+    """The first of equal elements, zeros of both signs among them; NaN is either extremum."""
+    x = torch.randint(-3, 3, (4, 70)).to(dtype)
+    x[0] = 0
+    if dtype.is_floating_point:
+        x[0, ::3], x[1, 40], x[2, 69], x[3, 7] = -0.0, torch.nan, torch.inf, -torch.inf
+
+    def function(x):
+        return x.argmax(1), x.argmin(0), *x.max(1), *x.min(1)
+
+    for found, expected in zip(compiled(function)(x), function(x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+
+
 def test_empty_result():
     """What has no element is not copied."""
     assert compiled(lambda: torch.eye(0))().shape == (0, 0)

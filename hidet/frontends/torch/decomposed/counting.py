@@ -246,16 +246,17 @@ COUNTING: dict[Any, Callable[..., Any]] = {
 def _place(rows: Tensor, largest: bool) -> Tensor:
     """Return the position of the first largest or smallest element, or NaN, of rows, [..., 1].
 
-    A key and its distance from the end are one integer, unless the key has 64 bits.
+    A key and its position are one integer, of 64 bits its halves, unless the key alone has 64 bits.
     """
     size = rows.shape[-1]
-    places, bits = torch.arange(size, device=rows.device), size.bit_length()
-    keys = keys_of(rows, descending=not largest, nan_is_last=True)
+    places = torch.arange(size, device=rows.device)
+    keys = keys_of(rows, descending=largest, nan_is_last=False)
     if keys.dtype is torch.int64:
-        return torch.where(keys == keys.amax(-1, True), places, size).amin(-1, True)
-    kind = torch.int32 if 8 * keys.itemsize + bits <= 32 else torch.int64
-    best = (keys.to(kind) << bits | (size - places).to(kind)).amax(-1, True)
-    return (size - (best & ((1 << bits) - 1))).long()
+        return torch.where(keys == keys.amin(-1, True), places, size).amin(-1, True)
+    fits = 8 * keys.itemsize + size.bit_length() <= 32
+    kind, bits = (torch.int32, size.bit_length()) if fits else (torch.int64, 32)
+    best = (keys.to(kind) << bits | places.to(kind)).amin(-1, True)
+    return (best & ((1 << bits) - 1)).long()
 
 
 def _position(largest: bool) -> Callable[..., Any]:

@@ -56,7 +56,7 @@ def keys_of(x: Tensor, *, descending: bool, nan_is_last: bool) -> Tensor:
         return ~x if descending else x
     kind = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
     limits = torch.iinfo(kind)
-    bits = torch.where(x == 0, 0, x).view(kind)  # of 0 for -0
+    bits = (x + 0.0).view(kind)  # of 0 for -0
     keys = torch.where(bits < 0, bits ^ limits.max, bits)
     return torch.where(
         x.isnan(), limits.max if nan_is_last else limits.min, ~keys if descending else keys
