@@ -53,6 +53,7 @@ CUDA = (
     "interchange-loops",  # after loop-invariant code is hoisted
     "vectorize",  # needs strides; leaves dead index arithmetic
     "flatten-memrefs",  # after vectorize, which needs the last dimension
+    "vectorize",  # what is adjacent across rows, as linear addresses show
     "plan-shared-memory",  # after vectorize, which aligns shared arrays
     "simplify-index",  # the linear addresses
     "demote-scf-values",  # SSA results become variables

@@ -80,6 +80,19 @@ def test_vectors(check, size):
     )
 
 
+def test_vectors_across_rows(check, in_vectors):
+    """Vectors may belong to two rows, which are of any length."""
+    x, z = torch.randn(8, 33), torch.randn(8, 1)
+    check(
+        "%y = graph.mul %x, %z : (tensor<8x33xf32>, tensor<8x1xf32>) -> tensor<8x33xf32>",
+        {"x": x, "z": z},
+        {"y": x.double() * z.double()},
+        options={**in_vectors, "strict": False},
+    )
+    (source,) = in_vectors["dump_dir"].rglob("*.cu")
+    assert "copy_vector<float, 4>(x" in source.read_text()
+
+
 def test_moved_elements(check):
     """Permuted, flipped, sliced, padded and joined in one kernel."""
     x = torch.randn(4, 6)
