@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import bf16, f16
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from hidet.analysis.grids import MIN_ROW
 from hidet.dialects import graph
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.graph.base import element_type, shape_of
@@ -16,19 +18,35 @@ from hidet.lowering.single_walk import Rule
 
 
 def decompose_softmax(b: GraphBuilder, op: graph.SoftmaxBase) -> SSAValue | None:
-    """exp(x - maximum), divided by its sum; short rows stay for `lower-graph-to-compute`."""
+    """exp(x - maximum) over its sum, or the logarithm of that.
+
+    Short rows stay for `lower-graph-to-compute`, and logarithms of rows that are not in parts.
+    """
     axis, shape = op.axis.value.data, shape_of(op.x)
-    if shape[axis] <= SHORT_ROW:
+    is_log, element = type(op) is graph.LogSoftmaxOp, element_type(op.x)
+    parts = in_parts(op.x, axis) if axis == len(shape) - 1 else None
+    if shape[axis] <= SHORT_ROW or (is_log and parts is None):
         return None
     x = b.widened(op.x)
-    parts = in_parts(x, axis) if axis == len(shape) - 1 else None
     if parts is None:
         powers = powers_of(b, x, b.emit(graph.MaxOp(x, [axis], keepdims=True)))
         total = b.emit(graph.SumOp(powers, [axis], keepdims=True))
-    else:
-        largest, total = (b.reshape(each, [*shape[:-1], 1]) for each in scale(b, x, parts))
-        powers = powers_of(b, x, largest)
-    return b.cast(b.emit(graph.DivOp(powers, total)), element_type(op.x))
+        return b.cast(quotient(b, powers, total, element), element)
+    largest, total = (b.reshape(each, [*shape[:-1], 1]) for each in scale(b, x, parts))
+    if is_log:
+        distance = b.emit(graph.SubOp(x, largest))
+        return b.cast(b.emit(graph.SubOp(distance, b.emit(graph.LogOp(total)))), element)
+    return b.cast(quotient(b, powers_of(b, x, largest), total, element), element)
+
+
+def quotient(b: GraphBuilder, x: SSAValue, row: SSAValue, element: Attribute) -> SSAValue:
+    """Return the quotient of a tensor and of values of its rows, to be rounded to a type.
+
+    For 16 bits a product with the reciprocal is exact enough, and takes a few instructions less.
+    """
+    if element in (f16, bf16):
+        return b.emit(graph.MulOp(x, b.emit(graph.ReciprocalOp(row))))
+    return b.emit(graph.DivOp(x, row))
 
 
 FINITE = 3e38
@@ -43,12 +61,16 @@ def powers_of(b: GraphBuilder, x: SSAValue, largest: SSAValue) -> SSAValue:
 def scale(b: GraphBuilder, x: SSAValue, parts: Sequence[int]) -> tuple[SSAValue, SSAValue]:
     """Return the maxima [rows, 1, 1] of rows in parts [rows, parts, length], and sums of powers.
 
-    One kernel computes those of the parts. A part may be masked, all -inf.
+    One kernel computes those of the parts, another one joins them: by warps, as there are masked
+    parts, all -inf, behind those of a row if need be.
     """
     runs = b.reshape(x, parts)
     maxima = b.emit(graph.MaxOp(runs, [2], keepdims=True))
     finite = b.emit(graph.MaximumOp(maxima, b.scalar(-FINITE, element_type(x))))
     sums = b.emit(graph.SumOp(powers_of(b, runs, finite), [2], keepdims=True))
+    if (missing := MIN_ROW - parts[1]) > 0:
+        maxima = b.emit(graph.PadOp(maxima, [0, 0, 0], [0, missing, 0], float("-inf")))
+        sums = b.emit(graph.PadOp(sums, [0, 0, 0], [0, missing, 0]))
     largest = b.emit(graph.MaxOp(maxima, [1], keepdims=True))
     scaled = b.emit(graph.MulOp(sums, powers_of(b, maxima, largest)))
     return largest, b.emit(graph.SumOp(scaled, [1], keepdims=True))
@@ -88,8 +110,8 @@ FEW_ROWS, LONG = 64, 1 << 15
 on: few blocks do not occupy a GPU, but parts take two further kernels. On an H200 the softmax of
 16 x 50257 halves takes 16 us in one kernel, and the layer norm of 1 x 2^20 6 us in three."""
 
-PARTS = 1024
-"""The most parts of all rows."""
+PARTS, MIN_PARTS = 1024, 32
+"""The most parts of all rows, and the most of a row that there may always be."""
 
 
 def in_parts(x: SSAValue, first: int) -> tuple[int, int, int] | None:
@@ -101,7 +123,7 @@ def in_parts(x: SSAValue, first: int) -> tuple[int, int, int] | None:
     rows, length = prod(shape[:first]), prod(shape[first:])
     if not 0 < rows <= FEW_ROWS or length < LONG:
         return None
-    parts = largest_divisor(length, PARTS // rows)
+    parts = largest_divisor(length, max(PARTS // rows, MIN_PARTS))
     return (rows, parts, length // parts) if parts > 1 else None
 
 
@@ -202,6 +224,7 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
 SOFTMAX_AND_NORMS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.LayerNormOp: decompose_norm,
     graph.RmsNormOp: decompose_norm,
+    graph.LogSoftmaxOp: decompose_softmax,
     graph.SoftmaxOp: decompose_softmax,
 }
 """Decompositions of operators that those of `decompose-graph` build too."""

@@ -226,7 +226,7 @@ func.func @masked_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> ten
 // CHECK-NEXT:    %y = graph.matmul %[[V15]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
 // CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
 
-// A softmax of halves is computed in f32.
+// A softmax of halves is computed in f32, which has bits to spare for a reciprocal.
 func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {
   %y = graph.softmax %x {axis = 1 : i64} : tensor<4x64xf16>
   func.return %y : tensor<4x64xf16>
@@ -238,8 +238,9 @@ func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {
 // CHECK-NEXT:    %[[V2:\d+]] = graph.sub %[[V0]], %[[V1]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
 // CHECK-NEXT:    %[[V3:\d+]] = graph.exp %[[V2]] : tensor<4x64xf32>
 // CHECK-NEXT:    %[[V4:\d+]] = graph.sum %[[V3]] {axes = array<i64: 1>, keepdims = true} : (tensor<4x64xf32>) -> tensor<4x1xf32>
-// CHECK-NEXT:    %[[V5:\d+]] = graph.div %[[V3]], %[[V4]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
-// CHECK-NEXT:    %y = graph.cast %[[V5]] : (tensor<4x64xf32>) -> tensor<4x64xf16>
+// CHECK-NEXT:    %[[V5:\d+]] = graph.reciprocal %[[V4]] : tensor<4x1xf32>
+// CHECK-NEXT:    %[[V6:\d+]] = graph.mul %[[V3]], %[[V5]] : (tensor<4x64xf32>, tensor<4x1xf32>) -> tensor<4x64xf32>
+// CHECK-NEXT:    %y = graph.cast %[[V6]] : (tensor<4x64xf32>) -> tensor<4x64xf16>
 // CHECK-NEXT:    func.return %y : tensor<4x64xf16>
 
 // A norm is means and arithmetic.
@@ -408,3 +409,17 @@ func.func @long_softmax(%x : tensor<2x32768xf32>) -> tensor<2x32768xf32> {
 // CHECK:         %[[SCALED:\d+]] = graph.mul %[[SUMS]], %{{\d+}}
 // CHECK-NEXT:    graph.sum %[[SCALED]] {axes = array<i64: 1>, keepdims = true}
 // CHECK:         %y = graph.div
+
+// Its logarithm is the distance from the largest one, less that of the sum; otherwise it stays.
+func.func @log_softmax(%x : tensor<2x32768xf32>, %z : tensor<2x4096xf32>) -> (tensor<2x32768xf32>, tensor<2x4096xf32>) {
+  %y = graph.log_softmax %x {axis = 1 : i64} : tensor<2x32768xf32>
+  %w = graph.log_softmax %z {axis = 1 : i64} : tensor<2x4096xf32>
+  func.return %y, %w : tensor<2x32768xf32>, tensor<2x4096xf32>
+}
+
+// CHECK-LABEL: func.func @log_softmax(
+// CHECK:         graph.max %{{.*}} -> tensor<2x512x1xf32>
+// CHECK:         %[[D:\d+]] = graph.sub %x, %{{\d+}}
+// CHECK-NEXT:    %[[L:\d+]] = graph.log %{{\d+}} : tensor<2x1xf32>
+// CHECK-NEXT:    %y = graph.sub %[[D]], %[[L]]
+// CHECK-NEXT:    %w = graph.log_softmax %z
