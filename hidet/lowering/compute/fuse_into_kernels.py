@@ -346,10 +346,15 @@ def _place_of_both(call: CallKernelOp, fusion: FusionOp) -> Operation | None:
     return fusion if all(fusion.is_before_in_block(user) for user in users) else None
 
 
+FEW_ELEMENTS = 1 << 12
+"""The number of elements that cost less if they are loaded from far apart than a further kernel."""
+
+
 def _shape_where_loaded(kernel: KernelOp, position: int, grid: GridOp) -> tuple[int, ...] | None:
     """Return the shape in which a kernel loads a grid, if it can be evaluated at its loads."""
     argument = kernel.arguments[position]
-    if not is_only_loaded(argument) or not grids.has_coalesced_loads(grid):
+    is_small = size_of(grid.result) <= FEW_ELEMENTS
+    if not is_only_loaded(argument) or not (is_small or grids.has_coalesced_loads(grid)):
         return None
     if grids.is_cheap_again(grid) or loads_once(kernel, argument, size_of(grid.result)):
         return shape_as(argument, grid.result)

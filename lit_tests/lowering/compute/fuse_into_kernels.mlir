@@ -201,3 +201,30 @@ func.func @forward(%x : tensor<8xf32>) -> tensor<8xf32> {
   }
   func.return %a : tensor<8xf32>
 }
+
+// -----
+
+// Few elements are loaded from far apart.
+
+// CHECK-LABEL: func.func @forward
+// CHECK-NEXT:    %y = graph.call_kernel @copy(%x)
+// CHECK-NEXT:    %z = graph.call_kernel @t_copy(%y)
+cuda.kernel @copy(%x : memref<4x4xf32>, %y : memref<4x4xf32>) grid(4) block(4) attributes {cuda.explicit} {
+  %i = cuda.block_id x
+  %j = cuda.thread_id x
+  %0 = memref.load %x[%i, %j] : memref<4x4xf32>
+  memref.store %0, %y[%i, %j] : memref<4x4xf32>
+}
+
+func.func @forward(%x : tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %y = graph.call_kernel @copy(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t = compute.fusion (%y_ = %y : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
+    %t = compute.grid (%i, %j) {
+      %0 = compute.load %y_[%j, %i] : tensor<4x4xf32>
+      compute.yield %0 : f32
+    } : tensor<4x4xf32>
+    compute.yield %t : tensor<4x4xf32>
+  }
+  %z = graph.call_kernel @copy(%t) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %z : tensor<4x4xf32>
+}

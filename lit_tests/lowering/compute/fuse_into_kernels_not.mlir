@@ -164,24 +164,24 @@ func.func @forward(%x : tensor<4x4xf32>, %m : tensor<4x4xi1>) -> (tensor<4x4xf32
 // CHECK-NEXT:    %t = compute.fusion
 // CHECK:         %z = graph.call_kernel @copy(%t)
 // CHECK:         func.return %z
-cuda.kernel @copy(%x : memref<4x4xf32>, %y : memref<4x4xf32>) grid(4) block(4) attributes {cuda.explicit} {
+cuda.kernel @copy(%x : memref<128x128xf32>, %y : memref<128x128xf32>) grid(128) block(128) attributes {cuda.explicit} {
   %i = cuda.block_id x
   %j = cuda.thread_id x
-  %0 = memref.load %x[%i, %j] : memref<4x4xf32>
-  memref.store %0, %y[%i, %j] : memref<4x4xf32>
+  %0 = memref.load %x[%i, %j] : memref<128x128xf32>
+  memref.store %0, %y[%i, %j] : memref<128x128xf32>
 }
 
-func.func @forward(%x : tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %y = graph.call_kernel @copy(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %t = compute.fusion (%y_ = %y : tensor<4x4xf32>) -> (tensor<4x4xf32>) {
+func.func @forward(%x : tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %y = graph.call_kernel @copy(%x) : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  %t = compute.fusion (%y_ = %y : tensor<128x128xf32>) -> (tensor<128x128xf32>) {
     %t = compute.grid (%i, %j) {
-      %0 = compute.load %y_[%j, %i] : tensor<4x4xf32>
+      %0 = compute.load %y_[%j, %i] : tensor<128x128xf32>
       compute.yield %0 : f32
-    } : tensor<4x4xf32>
-    compute.yield %t : tensor<4x4xf32>
+    } : tensor<128x128xf32>
+    compute.yield %t : tensor<128x128xf32>
   }
-  %z = graph.call_kernel @copy(%t) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  func.return %z : tensor<4x4xf32>
+  %z = graph.call_kernel @copy(%t) : (tensor<128x128xf32>) -> tensor<128x128xf32>
+  func.return %z : tensor<128x128xf32>
 }
 
 // -----
