@@ -1,8 +1,8 @@
 """Script kernels of inclusive scans: a thread per column, or a block for some adjacent ones.
 
-A thread of a block scans a run of elements, the block scans the runs' totals in log2(runs) steps,
-and the total before a run is joined with its elements (W. Hillis and G. Steele, Data Parallel
-Algorithms, 1986; G. Blelloch, Prefix Sums and Their Applications, 1990).
+A thread of a block scans a run of elements in registers, a warp the totals of its runs by shuffles
+(W. Hillis and G. Steele, Data Parallel Algorithms, 1986), and what is before a run is joined with
+its elements (G. Blelloch, Prefix Sums and Their Applications, 1990).
 """
 
 # Scripts are not valid Python for a type checker.
@@ -10,15 +10,19 @@ Algorithms, 1986; G. Blelloch, Prefix Sums and Their Applications, 1990).
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportMissingParameterType=false, reportGeneralTypeIssues=false
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
+# pyright: reportArgumentType=false, reportPossiblyUnboundVariable=false
 
 from typing import Any
 
 from hidet.frontends.script import script
-from hidet.frontends.torch.matrix_kernels import kernel
+from hidet.frontends.torch.matrix_kernels import ALL, LANES, kernel
 from hidet.frontends.torch.sort_kernels import padded
-from hidet.lang import attrs, cdiv, i32, shared_tensor
-from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
+from hidet.lang import attrs, cdiv, i32, meta, register_tensor, shared_tensor, spatial
+from hidet.lang.cuda import blockIdx, shfl_up_sync, syncthreads, threadIdx
 from hidet.lang.math import exp, isinf, log1p
+
+RUN = 8
+"""The number of elements of a run is a multiple of it, for vector accesses."""
 
 
 @script
@@ -36,21 +40,37 @@ def joined(name, before, value):
     return largest if isinf(largest) else largest + log1p(exp(min(before, value) - largest))
 
 
+def neutral(name: str, kind: Any) -> Any:
+    """Return the reduction of no elements."""
+    if name in ("sum", "product"):
+        return kind(name == "product")
+    if kind.is_float:
+        return kind(float("inf" if name == "minimum" else "-inf"))
+    least = -1 << (8 * kind.nbytes - 1)
+    return kind(~least if name == "minimum" else least)
+
+
 @script
-def scan_totals(name, totals, total, run, runs, columns, is_used):
-    """Replace the total of each run by that of the prefix which ends with it."""
-    if is_used:
-        totals[threadIdx.x] = total
-    syncthreads()
-    apart = 1
-    while apart < runs:
-        if is_used and run >= apart:
-            total = joined(name, totals[i32(threadIdx.x) - apart * columns], total)
+def joined_before(name, kind, total, runs, columns):
+    """Return the join of the totals of all earlier runs."""
+    threads = columns * runs
+    lane, warp = i32(threadIdx.x) % LANES, i32(threadIdx.x) // LANES
+    mask, before = ALL >> max(LANES - threads, 0), neutral(name, kind)
+    for step in meta.range((min(LANES, threads) // columns).bit_length() - 1):
+        apart = columns << step
+        earlier = shfl_up_sync(mask, total, apart)
+        if lane >= apart:
+            total = joined(name, earlier, total)
+    earlier = shfl_up_sync(mask, total, columns)
+    if threads > LANES:
+        totals = shared_tensor(kind, [threads // LANES, columns])
+        own = lane % columns
+        if lane >= LANES - columns:
+            totals[warp, own] = total
         syncthreads()
-        if is_used:
-            totals[threadIdx.x] = total
-        syncthreads()
-        apart *= 2
+        for other in range(warp):
+            before = joined(name, before, totals[other, own])
+    return joined(name, before, earlier) if lane >= columns else before
 
 
 @kernel
@@ -78,39 +98,44 @@ def scan_columns(kind: Any, outer: int, size: int, inner: int, threads: int, nam
 def scan_rows(
     kind: Any, outer: int, size: int, inner: int, columns: int, runs: int, name: str
 ) -> None:
-    """Define `scan_rows(x, out)`: the same, with `runs` threads for each of a block's `columns`."""
-    threads, length, groups = columns * runs, cdiv(size, runs), cdiv(inner, columns)
+    """Define `scan_rows(x, out)`: the same, with `runs` threads for each of a block's `columns`.
+
+    Adjacent threads access adjacent columns, or vectors of a row; a row that no vector divides goes
+    through shared memory.
+    """
+    threads, groups = columns * runs, cdiv(inner, columns)
+    length = RUN * cdiv(size, RUN * runs)
+    is_staged = columns == 1 and size % RUN > 0
+
+    runs_of_columns = spatial(runs, columns).repeat(length, 1)
 
     @script
     def scan_rows(x: kind[outer, size, inner], out: kind[outer, size, inner]):
         attrs.cuda.grid_dim = outer * groups
         attrs.cuda.block_dim = threads
-        words = shared_tensor(kind, [padded(length * threads, kind)])
-        totals = shared_tensor(kind, [threads])
-        row = i32(blockIdx.x) // groups
-        own = i32(threadIdx.x) % columns
-        run = i32(threadIdx.x) // columns
-        column = i32(blockIdx.x) % groups * columns + own
-        if column < inner:
-            for i in range(run, size, runs):
-                words[padded(i32(i) * columns + own, kind)] = x[row, i, column]
-        syncthreads()
-        first, last = run * length, min(run * length + length, size)
-        is_used = column < inner and first < size
-        total = kind(0)
-        if is_used:
-            total = words[padded(first * columns + own, kind)]
-            for i in range(first + 1, last):
-                place = padded(i32(i) * columns + own, kind)
-                total = joined(name, total, words[place])
-                words[place] = total
-        scan_totals(name, totals, total, run, runs, columns, is_used)
-        if is_used and run > 0:
-            before = totals[i32(threadIdx.x) - columns]
-            for i in range(first, last):
-                place = padded(i32(i) * columns + own, kind)
-                words[place] = joined(name, before, words[place])
-        syncthreads()
-        if column < inner:
-            for i in range(run, size, runs):
-                out[row, i, column] = words[padded(i32(i) * columns + own, kind)]
+        row, start = blockIdx.x // groups, blockIdx.x % groups * columns
+        own = register_tensor(kind, layout=runs_of_columns)
+        total = register_tensor(kind, [1])
+        total[0] = neutral(name, kind)
+        if is_staged:
+            words = shared_tensor(kind, [padded(size, kind)])
+            for i in range(threadIdx.x, size, threads):
+                words[padded(i32(i), kind)] = x[row, i, 0]
+            syncthreads()
+        for i, column in own.on(threadIdx.x, bound=[size, columns]):
+            if start + column < inner:
+                value = words[padded(i32(i), kind)] if is_staged else x[row, i, start + column]
+                total[0] = joined(name, total[0], value)
+                own[i, column] = total[0]
+        before = joined_before(name, kind, total[0], runs, columns)
+        for i, column in own.on(threadIdx.x, bound=[size, columns]):
+            if start + column < inner:
+                value = joined(name, before, own[i, column])
+                if is_staged:
+                    words[padded(i32(i), kind)] = value
+                else:
+                    out[row, i, start + column] = value
+        if is_staged:
+            syncthreads()
+            for i in range(threadIdx.x, size, threads):
+                out[row, i, 0] = words[padded(i32(i), kind)]

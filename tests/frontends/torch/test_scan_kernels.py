@@ -45,11 +45,19 @@ KIND = ("float64", 3, 50, 2)
 
 @pytest.mark.parametrize(
     ("shape", "columns", "runs"),
-    [((2, 300, 1), 1, 32), ((2, 37, 5), 4, 8), ((1, 100, 40), 16, 4), ((3, 33, 1), 1, 64)],
+    [
+        ((2, 300, 1), 1, 32),
+        ((2, 304, 1), 1, 32),
+        ((2, 24, 1), 1, 4),
+        ((3, 33, 1), 1, 64),
+        ((2, 37, 5), 4, 8),
+        ((1, 900, 2), 2, 64),
+        ((1, 100, 40), 16, 4),
+    ],
     ids=str,
 )
 def test_shapes(tmp_path, shape, columns, runs):
-    """Runs that are short or empty, and blocks with fewer columns."""
+    """Runs that are short or empty, rows in vectors or not, and blocks with fewer columns."""
     with option.context(cache_dir=tmp_path, strict=True):
         x = random(*shape)
         out = torch.full_like(x, 7)

@@ -14,12 +14,14 @@ from hidet.frontends.torch.decomposed.traced import is_constant
 
 aten = torch.ops.aten
 
-RUN, THREADS = 8, {"cpu": 1, "cuda": 1024}
-"""The fewest elements of a thread, and the most threads of a block, by device."""
+THREADS = {"cpu": 1, "cuda": 1024}
+"""The most threads of a block, by device."""
 ALONE, MANY, SIDE_BY_SIDE = 64, 1 << 14, 256
 """The longest column that one thread reduces if there are as many, and the threads of a block."""
 BLOCK = 64
 """The length of the blocks of a scan of constants, whose prefixes are summed one by one."""
+MANY_PARTS, FEWER = 256, 4
+"""The number of parts that occupy a GPU; where there are less, parts are a fourth as long."""
 COLUMNS = 16
 """The most adjacent columns of a block: half a warp reads the elements of a row together."""
 
@@ -56,7 +58,7 @@ def _scan(x: Tensor, name: str) -> Tensor:
 
     Those of a part that fits in shared memory are joined with a scan of the parts before.
     """
-    from hidet.frontends.torch.scan_kernels import scan_columns, scan_rows  # imports scripts
+    from hidet.frontends.torch.scan_kernels import RUN, scan_columns, scan_rows  # imports scripts
 
     outer, size, inner = x.shape
     if x.numel() == 0 or size < 2:
@@ -70,9 +72,10 @@ def _scan(x: Tensor, name: str) -> Tensor:
     columns = min(COLUMNS, 1 << (inner.bit_length() - 1))
     part = SHARED_BYTES // (x.itemsize * columns)
     if size > part:
+        part //= FEWER if x.numel() < MANY_PARTS * part * columns else 1
         parts = torch.constant_pad_nd(x, [0, 0, 0, -size % part]).reshape(-1, part, inner)
         found = _scan(parts, name).reshape(outer, -1, part, inner)
-        before = _scan(found[:, :-1, -1], name)[:, :, None]
+        before = _scan(found[:, :, -1], name)[:, :-1, None]
         later = JOINS[name](before, found[:, 1:])
         return torch.cat([found[:, :1], later], 1).reshape(outer, -1, inner)[:, :size]
     runs = min(threads // columns, (1 << (size - 1).bit_length()) // RUN)
