@@ -45,8 +45,8 @@ class VectorizePass(KernelPass):
     after it. A loop that only copies becomes vector copies from memory to memory. The first address
     must be aligned to the vector (the runtime aligns kernel arguments to 16 bytes, shared arrays
     are aligned here), and nothing else in the loop may alias what is written. Branches with a
-    uniform condition are unswitched first; an asynchronous copy, also of single elements, takes the
-    condition along and writes zeros if it does not hold.
+    uniform condition are unswitched first, behind the loads that they do not guard; an asynchronous
+    copy, also of single elements, takes the condition along and writes zeros if it does not hold.
 
     Shared arrays are aligned as the instructions that access them require.
 
@@ -72,11 +72,12 @@ class VectorizePass(KernelPass):
                 forms = IndexForms()
                 vectors = VectorLoop(loop, forms)
             elif budget and not loop.results and vectors.has_guarded_vectors:
+                _Rewrite(vectors).run(is_split=True)
+                forms = IndexForms()
                 sides = unswitch(loop, vectors.count, forms)
-                if sides is not None:
-                    forms = IndexForms()
-                    pending += [(side, budget - 1) for side in sides]
-                    continue
+                forms = IndexForms()
+                pending += [(side, budget - 1) for side in sides] if sides else [(loop, 0)]
+                continue
             _Rewrite(vectors, valid).run()
         for op in ops_of_class(kernel.body, InstructionOp):
             for array, size in op.alignments:
@@ -104,9 +105,16 @@ class _Rewrite:
         self._before = KernelBuilder.like(vectors.loop)
         self._loaded: dict[Address, SSAValue] = {}
 
-    def run(self) -> None:
-        """Rewrite the loop."""
-        accesses = self._vectors.vector_accesses()
+    def run(self, *, is_split: bool = False) -> None:
+        """Rewrite the loop; of one to be split, only what both sides load, so ahead of the branch.
+
+        The sides store themselves, which may be copies from memory to memory.
+        """
+        accesses = [
+            access
+            for access in self._vectors.vector_accesses()
+            if not is_split or isinstance(access.op, memref.LoadOp)
+        ]
         for access in accesses:
             _align(access.first.array, access.size)
         pair = self._vectors.copied_through(accesses)

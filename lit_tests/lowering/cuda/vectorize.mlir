@@ -172,6 +172,36 @@ cuda.kernel @either(%x : memref<100xf32>, %y : memref<128xf32>, %c : f32) grid(1
   }
 }
 
+// What both sides load is loaded ahead of the branch, so that threads of a warp which take different
+// sides wait for it together.
+
+// CHECK-LABEL: cuda.kernel @ahead
+// CHECK:         cuda.copy_vector %z
+// CHECK:         scf.if
+// CHECK:           cuda.copy_vector %x
+// CHECK-NOT:     cuda.copy_vector %z
+cuda.kernel @ahead(%x : memref<100xf32>, %z : memref<128xf32>, %y : memref<128xf32>, %c : f32) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c100 = arith.constant 100 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %inside = arith.cmpi slt, %i, %c100 : index
+    %b = memref.load %z[%i] : memref<128xf32>
+    %a = scf.if %inside -> (f32) {
+      %x0 = memref.load %x[%i] : memref<100xf32>
+      scf.yield %x0 : f32
+    } else {
+      scf.yield %c : f32
+    }
+    %s = arith.addf %a, %b : f32
+    memref.store %s, %y[%i] : memref<128xf32>
+  }
+}
+
 // A condition that changes within a vector stays, and what it guards is not a vector.
 
 // CHECK-LABEL: cuda.kernel @cut
