@@ -1,14 +1,14 @@
-"""The pass `stage-epilogue`: stores results through shared memory by TMA, and loads residuals."""
+"""The pass `stage-epilogue`: stores results through shared memory, and loads residuals by TMA."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 from typing import cast
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import MemRefType, i32
+from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -17,7 +17,7 @@ from hidet.analysis.kernels import kernel_of
 from hidet.analysis.windows import Window, sink_window, windows_read
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
-from hidet.arch.limits import WARP_GROUP
+from hidet.arch.limits import WARP, WARP_GROUP
 from hidet.dialects import cuda
 from hidet.dialects.compute import LoadOp, SinkOp, StoreOp
 from hidet.dialects.cuda.attributes import Space, SpaceAttr, space_of
@@ -25,6 +25,7 @@ from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CopyOp, ForeachOp
 from hidet.dialects.task.layout import SWIZZLES, SharedLayout, SharedLayoutAttr, map_of
+from hidet.dialects.walking import ops_of_class
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.expand import expand_copy
 from hidet.lowering.task.matmul_loops import (
@@ -37,7 +38,7 @@ from hidet.lowering.task.tensor_cores import group_start, groups_along
 from hidet.lowering.task.tma_copies import TmaWindow, is_aligned
 from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, STAGED_RESIDUAL, pieces_of
 from hidet.lowering.templates.config import choices_of
-from hidet.mapping import TaskMap
+from hidet.mapping import TaskMap, repeat, spatial
 from hidet.mapping.factors import Factor
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
@@ -50,7 +51,8 @@ def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     synchronizes only itself: one of its threads issues the TMA store, and waits for it before the
     tile is reused and at the end of the kernel. A wide rectangle is split into pieces, two of which
     are in shared memory at a time. With a staged residual, which TMA loads to the slots ahead of
-    the matmul loop, all of them are.
+    the matmul loop, all of them are. Rows that TMA cannot store, since their number of bytes is no
+    multiple of 16, are stored by warps, a row after the other.
     """
     sink = op.target.owner
     if not isinstance(sink, SinkOp) or not is_memref(op.source.type):
@@ -71,10 +73,10 @@ def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     groups = parts.groups * (CONSUMERS if is_pingpong(kernel) else 1)
     tile = _allocate(outer, (groups, slots, parts.rows, parts.columns // len(pieces)), element)
     tma = TmaWindow.of(window, shape_of(op.target), tile)
-    if tma is None:
+    if tma is None and window.strides[-1] != 1:
         rewriter.erase(cast("Operation", tile.owner))
         return
-    residual = found_residual and StagedResidual.of(*found_residual, tile, op)
+    residual = found_residual and tma and StagedResidual.of(*found_residual, tile, op)
     staging = _Staging(op, sink, store, parts, pieces, tile, tma, residual)
     if residual is not None and loop is not None:
         staging.request(residual, loop.op)
@@ -98,7 +100,7 @@ class _Staging:
     parts: _Partition
     pieces: Sequence[TaskMap]
     tile: SSAValue
-    target: TmaWindow
+    target: TmaWindow | None
     residual: StagedResidual | None
 
     @property
@@ -121,36 +123,70 @@ class _Staging:
 
     def store_pieces(self) -> None:
         """Store all pieces, each through a slot of the shared tile."""
-        op, around = self.op, self.around
+        op, around, target = self.op, self.around, self.target
         builder = KernelBuilder.like(op)
         group, is_first = self._group(builder), self._is_first(builder)
-        tensor_map, slots = self.target.build_map(builder), shape_of(self.tile)[1]
+        tensor_map, slots = target and target.build_map(builder), shape_of(self.tile)[1]
+        rows = None if target else self._row_sink(builder)
         for number, piece in enumerate(self.pieces):
             slot, start = number % slots, number * shape_of(self.tile)[-1]
             place, known = Element(self.tile, [group, builder.index(slot)]), None
             if self.residual is not None:
                 known = self.residual.read(builder, place, piece, op.worker)
             elif around is not None or number >= slots:
-                with builder.when(is_first):
-                    builder.insert(cuda.TmaWaitOp(slots - 1))
+                if target is not None:
+                    with builder.when(is_first):
+                        builder.insert(cuda.TmaWaitOp(slots - 1))
                 _sync_group(builder, group)
             local = self._local_sink(builder, place, known, start)
             copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
             expand_copy(copy, piece, start)
             Rewriter.erase_op(copy)
-            builder.insert(cuda.FenceProxyAsyncOp())
+            if target is not None:
+                builder.insert(cuda.FenceProxyAsyncOp())
             _sync_group(builder, group)
+            offsets = self._offsets(builder, start)
+            if rows is not None:
+                self._store_rows(builder, place, rows, offsets)
+                continue
             with builder.when(is_first):
-                offsets = self._offsets(builder, start)
-                for coordinates, _, panel in self.target.panels(builder, offsets, place):
+                for coordinates, _, panel in target.panels(builder, offsets, place):
                     builder.insert(cuda.TmaStoreOp(panel, tensor_map, coordinates))
                 builder.insert(cuda.TmaCommitOp())
         if self.residual is not None:
             self.residual.flip(builder)
         if around is not None:
             builder.insertion_point = InsertPoint.after(around)
-        with builder.when(self._is_first(builder)):
-            builder.insert(cuda.TmaWaitOp(0))
+        if target is not None:
+            with builder.when(self._is_first(builder)):
+                builder.insert(cuda.TmaWaitOp(0))
+
+    def _store_rows(
+        self, builder: KernelBuilder, place: Element, sink: SSAValue, offsets: Sequence[SSAValue]
+    ) -> None:
+        """Store the piece in a slot, adjacent elements by adjacent lanes."""
+        rows, columns = shape_of(self.tile)[-2:]
+        lanes = gcd(columns, WARP)
+        across = WARP_GROUP // lanes
+        steps = repeat(rows // across, columns // lanes)
+        tasks = spatial(across, 1) * steps * spatial(1, lanes)
+        worker = builder.index(builder.mod(self.op.worker, WARP_GROUP))
+        copy = builder.insert(CopyOp(place.memref, place.indices, sink, offsets, worker))
+        expand_copy(copy, tasks)
+        Rewriter.erase_op(copy)
+
+    def _row_sink(self, builder: KernelBuilder) -> SSAValue:
+        """Build a sink that stores finished elements to the result."""
+        whole, store = self.sink, self.store
+        sink = builder.insert(SinkOp(TensorType(element_of(store.target), shape_of(whole.result))))
+        values: dict[SSAValue, SSAValue] = dict(zip(whole.indices, sink.indices, strict=True))
+        with builder.inside(sink.body.block):
+            for op in whole.body.block.ops:
+                if any(type(result.type) is IndexType for result in op.results):
+                    builder.insert(op.clone(values))
+            place = [values.get(index, index) for index in store.indices]
+            builder.insert(StoreOp(sink.value, store.target, place))
+        return sink.result
 
     def _group(self, builder: KernelBuilder) -> SSAValue:
         """Return the warp group of the thread."""
@@ -176,6 +212,8 @@ class _Staging:
         """
         values: dict[SSAValue, SSAValue] = {}
         local = builder.insert(self.sink.clone(values))
+        if not ops_of_class(local.body, LoadOp):  # then it has values out of bounds, too
+            Rewriter.replace_value_with_new_type(local.result, self._whole_tiles())
         (store,) = (each for each in local.body.block.ops if isinstance(each, StoreOp))
         load = None if self.residual is None else values[self.residual.load.result].owner
         inside = KernelBuilder.like(load if isinstance(load, LoadOp) else store)
@@ -191,6 +229,14 @@ class _Staging:
         inside.insert(StoreOp(store.value, part.memref, place))
         Rewriter.erase_op(store)
         return local.result
+
+    def _whole_tiles(self) -> TensorType:
+        """Return the type of the result, with extents that are multiples of those of a tile."""
+        (*lead, rows, columns), tile = shape_of(self.sink.result), shape_of(self.op.source)
+        whole = (
+            -(-extent // step) * step for extent, step in zip((rows, columns), tile, strict=True)
+        )
+        return TensorType(element_of(self.sink.result), [*lead, *whole])
 
 
 def _sync_group(builder: KernelBuilder, group: SSAValue) -> None:
@@ -343,15 +389,15 @@ class StagedResidual:
 
 @dataclass(frozen=True)
 class StageEpiloguePass(KernelPass):
-    """Store results by TMA if the kernel's config has `epilogue = "staged"`.
+    """Store results through shared memory if the kernel's config has `epilogue = "staged"`.
 
     With `epilogue = "staged-residual"`, TMA also loads a residual, which the epilogue reads from
     the shared memory of the results.
 
     Expects kernels of task ops on views. Matches copies of register tiles to sinks that store one
-    value each, to a buffer that TMA can access, if each warp group owns a rectangle of the tile.
+    value each, to adjacent places of a row, if each warp group owns a rectangle of the tile.
     Leaves a shared tile with its barriers, which `insert-barriers` ignores, and TMA stores issued
-    by one thread per warp group. Other copies, kernels and architectures without TMA are left
+    by one thread per warp group, or stores of rows that TMA cannot access. Other copies, kernels and architectures without TMA are left
     alone.
     """
 

@@ -55,12 +55,12 @@ cuda.kernel @tiles(%b : memref<128xf16>, %out : memref<256x128xf16>) grid(2) blo
 
 // -----
 
-// Two results, rows of 6 bytes, warp groups whose rows lie in turns, and a config that says nothing:
-// threads store what they have.
+// Two results, columns that are apart, warp groups whose rows lie in turns, and a config that says
+// nothing: threads store what they have.
 
 // CHECK-LABEL: cuda.kernel @two
 // CHECK-NOT:     cuda.tma_store
-// CHECK-LABEL: cuda.kernel @narrow
+// CHECK-LABEL: cuda.kernel @transposed
 // CHECK-NOT:     %staged
 // CHECK-NOT:     cuda.tma_store
 // CHECK-LABEL: cuda.kernel @in_turns
@@ -79,14 +79,14 @@ cuda.kernel @two(%x : memref<64x16xf32>, %y : memref<64x16xf32>) grid(1) block(1
   task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf32>
 }
 
-cuda.kernel @narrow(%x : memref<64x3xf16>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
+cuda.kernel @transposed(%x : memref<16x64xf16>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
   %t = cuda.thread_id x
   %z = arith.constant 0 : index
   %product = compute.sink (%i, %j, %v : f16) {
-    compute.store %v, %x[%i, %j] : memref<64x3xf16>
-  } : tensor<64x3xf16>
+    compute.store %v, %x[%j, %i] : memref<16x64xf16>
+  } : tensor<64x16xf16>
   %c = memref.alloca() : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
-  task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x3xf16>
+  task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf16>
 }
 
 cuda.kernel @in_turns(%x : memref<64x16xf32>) grid(1) block(256) attributes {config = {epilogue = "staged"}} {
@@ -107,6 +107,34 @@ cuda.kernel @direct(%x : memref<64x16xf32>) grid(1) block(128) attributes {confi
   } : tensor<64x16xf32>
   %c = memref.alloca() : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
   task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf32>
+}
+
+// -----
+
+// Warps store rows of 6 bytes, which TMA cannot, adjacent elements by adjacent lanes. Shared memory
+// takes all elements of a tile, where nothing is loaded for them.
+
+// CHECK-LABEL: cuda.kernel @narrow
+// CHECK:         %staged = memref.alloca() {task.ring} : memref<1x1x64x16xf16,
+// CHECK:         %[[ROWS:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f16) {
+// CHECK-NEXT:      compute.store %[[V]], %x[%[[I]], %[[J]]] : memref<64x3xf16>
+// CHECK-NEXT:    } : tensor<64x3xf16>
+// CHECK:         %[[TILE:.*]] = compute.sink
+// CHECK:           compute.store %{{.*}}, %staged[
+// CHECK-NEXT:    } : tensor<64x16xf16>
+// CHECK:         cuda.barrier_sync %{{.*}} count 128
+// CHECK:         task.foreach (%{{.*}}, %{{.*}}) in #task.map<spatial(8, 16) * repeat(8, 1)>
+// CHECK:           memref.load %staged[
+// CHECK-NEXT:      compute.store %{{.*}}, %[[ROWS]][
+// CHECK-NOT:     cuda.tma
+cuda.kernel @narrow(%x : memref<64x3xf16>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %product = compute.sink (%i, %j, %v : f16) {
+    compute.store %v, %x[%i, %j] : memref<64x3xf16>
+  } : tensor<64x3xf16>
+  %c = memref.alloca() : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
+  task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf16, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x3xf16>
 }
 
 // -----

@@ -194,6 +194,37 @@ def test_sizes(check, choose, m, n, k, blocking):
     )
 
 
+@pytest.mark.parametrize(
+    "blocking",
+    [
+        STAGED,  # persistent
+        replace(STAGED, block_n=192, instruction="m64n192k16_f16_f32", grid=4096),
+        replace(STAGED, block_m=128, rows=2),
+        replace(STAGED, block_n=48, instruction="m64n48k16_f16_f32"),  # of half a warp
+        replace(STAGED, block_n=256, instruction="m64n256k16_f16_f32", schedule="pingpong"),
+    ],
+)
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_staged_rows_that_are_not_aligned(check, choose, blocking, has_bias):
+    """Warps store rows of an odd number of elements; a bias is not read out of bounds."""
+    m, n, k = 150, 301, 72
+    x, w, b = torch.randn(m, k).half(), torch.randn(k, n).half(), torch.randn(n).half()
+    kinds = f"tensor<{m}x{k}xf16>, tensor<{k}x{n}xf16>", f"tensor<{m}x{n}xf16>"
+    add = f"graph.add %p, %b : ({kinds[1]}, tensor<{n}xf16>) -> {kinds[1]}"
+    check(
+        f"""
+        %p = graph.matmul %x, %w : ({kinds[0]}) -> {kinds[1]}
+        %s = {add if has_bias else f"graph.relu %p : {kinds[1]}"}
+        %y = graph.relu %s : {kinds[1]}
+        """,
+        {"x": x, "w": w, "b": b} if has_bias else {"x": x, "w": w},
+        {"y": (x.double() @ w.double() + (b.double() if has_bias else 0)).relu()},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        options=choose(blocking),
+    )
+
+
 RESIDUAL = replace(
     STAGED, block_n=128, instruction="m64n128k16_f16_f32", epilogue="staged-residual"
 )
