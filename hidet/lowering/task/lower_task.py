@@ -21,6 +21,7 @@ from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import redirect_accesses
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
+from hidet.dialects.task.group import group_around
 from hidet.dialects.task.layout import SharedLayoutAttr, map_of
 from hidet.dialects.task.marks import ASYNC
 from hidet.dialects.walking import ops_in
@@ -213,10 +214,13 @@ def _exchange(
     """Store the values of each thread, then combine those of a share of its partners' warps.
 
     Lanes of the same element have different shares. Offsets of lanes and of warps are in threads.
+    Each copy of a group has its own shared memory.
     """
     thread = builder.mod(op.worker, threads)
-    tasks = map_of(op.tile.type)
-    extents = [digit.extent for digit in tasks.repeat_digits]
+    tasks, group = map_of(op.tile.type), group_around(op)
+    copies = 1 if group is None else group.multiplicity
+    copy: Sequence[SSAValue] = () if group is None else group.body.block.args[1:]
+    extents = [copies] * len(copy) + [digit.extent for digit in tasks.repeat_digits]
     scratch = builder.shared_tile(element_of(op.tile), [*extents, threads])
 
     def bit(offset: int) -> Index:
@@ -233,12 +237,13 @@ def _exchange(
     foreach = builder.insert(ForeachOp(op.tile, op.worker))
     with builder.inside(foreach.body.block):
         value = builder.load(op.tile, foreach.indices)
-        builder.store(value, scratch, [*registers_of(builder, tasks, foreach.indices), thread])
+        place = registers_of(builder, tasks, foreach.indices)
+        builder.store(value, scratch, [*copy, *place, thread])
     insert_barrier(builder, op)
     foreach = builder.insert(ForeachOp(op.tile, op.worker))
     with builder.inside(foreach.body.block):
         place = registers_of(builder, tasks, foreach.indices)
-        values = [builder.load(scratch, [*place, partner]) for partner in partners]
+        values = [builder.load(scratch, [*copy, *place, partner]) for partner in partners]
         total = reduce(partial(builder.combine, op.kind.data), values)
         builder.store(total, op.tile, foreach.indices)
     if not isinstance(op.parent_op(), KernelOp):  # it may be executed again

@@ -127,7 +127,6 @@ class _Staging:
         builder = KernelBuilder.like(op)
         group, is_first = self._group(builder), self._is_first(builder)
         tensor_map, slots = target and target.build_map(builder), shape_of(self.tile)[1]
-        rows = None if target else self._row_sink(builder)
         for number, piece in enumerate(self.pieces):
             slot, start = number % slots, number * shape_of(self.tile)[-1]
             place, known = Element(self.tile, [group, builder.index(slot)]), None
@@ -146,13 +145,13 @@ class _Staging:
                 builder.insert(cuda.FenceProxyAsyncOp())
             _sync_group(builder, group)
             offsets = self._offsets(builder, start)
-            if rows is not None:
-                self._store_rows(builder, place, rows, offsets)
-                continue
-            with builder.when(is_first):
-                for coordinates, _, panel in target.panels(builder, offsets, place):
-                    builder.insert(cuda.TmaStoreOp(panel, tensor_map, coordinates))
-                builder.insert(cuda.TmaCommitOp())
+            if target is None:
+                self._store_rows(builder, place, offsets)
+            else:
+                with builder.when(is_first):
+                    for coordinates, _, panel in target.panels(builder, offsets, place):
+                        builder.insert(cuda.TmaStoreOp(panel, tensor_map, coordinates))
+                    builder.insert(cuda.TmaCommitOp())
         if self.residual is not None:
             self.residual.flip(builder)
         if around is not None:
@@ -162,7 +161,7 @@ class _Staging:
                 builder.insert(cuda.TmaWaitOp(0))
 
     def _store_rows(
-        self, builder: KernelBuilder, place: Element, sink: SSAValue, offsets: Sequence[SSAValue]
+        self, builder: KernelBuilder, place: Element, offsets: Sequence[SSAValue]
     ) -> None:
         """Store the piece in a slot, adjacent elements by adjacent lanes."""
         rows, columns = shape_of(self.tile)[-2:]
@@ -171,6 +170,7 @@ class _Staging:
         steps = repeat(rows // across, columns // lanes)
         tasks = spatial(across, 1) * steps * spatial(1, lanes)
         worker = builder.index(builder.mod(self.op.worker, WARP_GROUP))
+        sink = self._row_sink(builder)
         copy = builder.insert(CopyOp(place.memref, place.indices, sink, offsets, worker))
         expand_copy(copy, tasks)
         Rewriter.erase_op(copy)
@@ -397,8 +397,8 @@ class StageEpiloguePass(KernelPass):
     Expects kernels of task ops on views. Matches copies of register tiles to sinks that store one
     value each, to adjacent places of a row, if each warp group owns a rectangle of the tile.
     Leaves a shared tile with its barriers, which `insert-barriers` ignores, and TMA stores issued
-    by one thread per warp group, or stores of rows that TMA cannot access. Other copies, kernels and architectures without TMA are left
-    alone.
+    by one thread per warp group, or stores of rows that TMA cannot access. Other copies, kernels
+    and architectures without TMA are left alone.
     """
 
     name = "stage-epilogue"

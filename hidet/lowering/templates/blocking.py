@@ -23,8 +23,8 @@ from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
 
 DIRECT, STAGED, STAGED_RESIDUAL = "direct", "staged", "staged-residual"
-"""How an epilogue stores results: from registers, through shared memory, or through shared memory to
-which TMA has loaded a residual."""
+"""How an epilogue stores results: from registers, through shared memory, or through shared memory
+to which TMA has loaded a residual."""
 
 SLOTS = 2
 """The staging buffers of a warp group, one per piece of its results."""

@@ -1,6 +1,6 @@
 """The template `row`: row reductions and the grids computed from them, in one kernel."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
 from typing import Any
@@ -106,9 +106,9 @@ class RowTemplate(Template[RowConfig]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[RowConfig]:
         """Return one config: a warp per row, more lanes for long or few rows.
 
-        Vectors are of half the width if all lanes then have the same number of elements.
-
-        Where rows are strided and elements of adjacent rows adjacent, lanes are across rows.
+        Wide vectors are halved if lanes then have fewer elements, as the last ones of a row are not
+        all there. Where rows are strided and elements of adjacent rows adjacent, lanes are across
+        rows.
         """
         rows = _rows(fusion)
         has_row_results = all(size_of(result) == rows.count for result in fusion.results_)
@@ -121,9 +121,14 @@ class RowTemplate(Template[RowConfig]):
             and rows.length >= 2 * max(vector, 2) * lanes
         ):
             lanes *= 2
+
+        def elements(vector: int) -> int:
+            """Return how many elements a lane has."""
+            return ceil_div(rows.length, vector * lanes) * vector
+
         while vector > 1 and (
             rows.length < vector * lanes
-            or rows.length % (vector * lanes) > rows.length % (vector // 2 * lanes) == 0
+            or (vector > 2 and elements(vector // 2) <= 7 / 8 * elements(vector))
         ):
             vector //= 2
         return [RowConfig(max(128, lanes), lanes, vector)]
@@ -369,7 +374,22 @@ def _vector(fusion: FusionOp, extent: int) -> int:
     """Return how many adjacent elements an access has: whole ones that divide an extent."""
     inputs = [x for x in fusion.body.block.args if size_of(x) >= _rows(fusion).size]
     most = ACCESS_BYTES // max([MIN_BYTES, *(bytes_of(element_of(x)) for x in inputs)])
-    return gcd(most, extent)
+    return gcd(most, extent, *_runs(fusion))
+
+
+def _runs(fusion: FusionOp) -> Iterator[int]:
+    """Yield how many elements of a row are adjacent in memory, for each load where any are."""
+    forms = IndexForms()
+    for grid in ops_of_class(fusion.body, GridOp):
+        for reduce in row_reduces(grid):
+            for op in ops_of_class(reduce, LoadOp):
+                form, run = linear_index_of_load(forms, op), 1
+                for index, extent in zip(reduce.indices[::-1], reduce.shape[::-1], strict=True):
+                    if extent > 1 and form.coefficient_of(index) != run:
+                        break
+                    run *= extent
+                if run > 1:
+                    yield run
 
 
 def _across(fusion: FusionOp, rows: Rows, arch: Arch) -> RowConfig:

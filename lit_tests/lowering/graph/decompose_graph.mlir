@@ -275,21 +275,21 @@ func.func @views(%x : tensor<1x4x6x6xf32>, %z : tensor<1x8x8x4xf32>, %w : tensor
 // CHECK:         graph.windows %c
 // CHECK:         func.return
 
-// A norm of groups of channels that a convolution has computed reduces runs of pixels, stored
+// A norm of large groups of channels that a convolution has computed reduces runs of pixels, stored
 // channels last, and then groups of them. One of other rows does not.
-func.func @group_norm(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> (tensor<2x12x6x6xf32>, tensor<2x4x72xf32>) {
-  %y = graph.conv2d %x, %w : (tensor<2x8x6x6xf32>, tensor<12x8x1x1xf32>) -> tensor<2x12x6x6xf32>
-  %r = graph.reshape %y : (tensor<2x12x6x6xf32>) -> tensor<2x3x144xf32>
-  %n = graph.layer_norm %r : tensor<2x3x144xf32>
-  %z = graph.reshape %n : (tensor<2x3x144xf32>) -> tensor<2x12x6x6xf32>
-  %i = graph.reshape %x : (tensor<2x8x6x6xf32>) -> tensor<2x4x72xf32>
-  %m = graph.layer_norm %i : tensor<2x4x72xf32>
-  func.return %z, %m : tensor<2x12x6x6xf32>, tensor<2x4x72xf32>
+func.func @group_norm(%x : tensor<2x8x128x96xf32>, %w : tensor<12x8x1x1xf32>) -> (tensor<2x12x128x96xf32>, tensor<2x4x24576xf32>) {
+  %y = graph.conv2d %x, %w : (tensor<2x8x128x96xf32>, tensor<12x8x1x1xf32>) -> tensor<2x12x128x96xf32>
+  %r = graph.reshape %y : (tensor<2x12x128x96xf32>) -> tensor<2x3x49152xf32>
+  %n = graph.layer_norm %r : tensor<2x3x49152xf32>
+  %z = graph.reshape %n : (tensor<2x3x49152xf32>) -> tensor<2x12x128x96xf32>
+  %i = graph.reshape %x : (tensor<2x8x128x96xf32>) -> tensor<2x4x24576xf32>
+  %m = graph.layer_norm %i : tensor<2x4x24576xf32>
+  func.return %z, %m : tensor<2x12x128x96xf32>, tensor<2x4x24576xf32>
 }
 
 // CHECK-LABEL: func.func @group_norm(
-// CHECK:         %[[RUNS:\d+]] = graph.permute %{{.*}} {dims = array<i64: 0, 2, 3, 1>} : (tensor<2x12x3x12xf32>) -> tensor<2x3x12x12xf32>
-// CHECK-NEXT:    %[[FIRST:\d+]] = graph.slice %[[RUNS]] {{.*}} -> tensor<2x3x1x12xf32>
+// CHECK:         %[[RUNS:\d+]] = graph.permute %{{.*}} {dims = array<i64: 0, 2, 3, 1>} : (tensor<2x12x768x16xf32>) -> tensor<2x768x16x12xf32>
+// CHECK-NEXT:    %[[FIRST:\d+]] = graph.slice %[[RUNS]] {{.*}} -> tensor<2x768x1x12xf32>
 // CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[RUNS]], %[[FIRST]]
 // CHECK-NEXT:    %[[SHIFT:\d+]] = graph.mean %[[D]] {axes = array<i64: 2>, keepdims = true}
 // CHECK:         %[[MEAN:\d+]] = graph.add %[[FIRST]], %[[SHIFT]]
@@ -299,15 +299,33 @@ func.func @group_norm(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> (t
 // CHECK-NEXT:    %[[STORED:\d+]] = graph.pack %[[BOTH]] {dims = array<i64: 0, 1, 2, 3>}
 // CHECK-NEXT:    %[[M:\d+]] = graph.slice %[[STORED]] {starts = array<i64: 0, 0, 0, 0>
 // CHECK:         %[[V:\d+]] = graph.slice %[[STORED]] {starts = array<i64: 0, 0, 1, 0>
-// CHECK:         graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK:         graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x768x4xf32>) -> tensor<2x3x1x1xf32>
 // CHECK-NEXT:    graph.sub
 // CHECK-NEXT:    graph.mul
-// CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
-// CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x3x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x768x4xf32>) -> tensor<2x3x1x1xf32>
+// CHECK-NEXT:    graph.mean %{{.*}} {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x768x4xf32>) -> tensor<2x3x1x1xf32>
 // CHECK-NEXT:    graph.add
 // CHECK:         graph.rsqrt
+// CHECK:         graph.sub %y, %{{.*}} : (tensor<2x12x128x96xf32>, tensor<2x12x1x1xf32>) -> tensor<2x12x128x96xf32>
+// CHECK:         graph.mean %i {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x24576xf32>) -> tensor<2x4x1xf32>
+
+// Small groups are reduced in one kernel, whose results are stored.
+func.func @small_groups(%x : tensor<2x8x6x6xf32>, %w : tensor<12x8x1x1xf32>) -> tensor<2x12x6x6xf32> {
+  %y = graph.conv2d %x, %w : (tensor<2x8x6x6xf32>, tensor<12x8x1x1xf32>) -> tensor<2x12x6x6xf32>
+  %r = graph.reshape %y : (tensor<2x12x6x6xf32>) -> tensor<2x3x144xf32>
+  %n = graph.layer_norm %r : tensor<2x3x144xf32>
+  %z = graph.reshape %n : (tensor<2x3x144xf32>) -> tensor<2x12x6x6xf32>
+  func.return %z : tensor<2x12x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @small_groups(
+// CHECK:         %[[PIXELS:\d+]] = graph.permute %{{.*}} {dims = array<i64: 0, 1, 3, 2>} : (tensor<2x3x4x36xf32>) -> tensor<2x3x36x4xf32>
+// CHECK-NEXT:    %[[MEAN:\d+]] = graph.mean %[[PIXELS]] {axes = array<i64: 2, 3>, keepdims = true}
+// CHECK-NEXT:    graph.sub %[[PIXELS]], %[[MEAN]]
+// CHECK:         %[[R:\d+]] = graph.rsqrt
+// CHECK:         graph.pack %[[MEAN]] {dims = array<i64: 0, 1, 2, 3>}
+// CHECK:         graph.pack %[[R]] {dims = array<i64: 0, 1, 2, 3>}
 // CHECK:         graph.sub %y, %{{.*}} : (tensor<2x12x6x6xf32>, tensor<2x12x1x1xf32>) -> tensor<2x12x6x6xf32>
-// CHECK:         graph.mean %i {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x72xf32>) -> tensor<2x4x1xf32>
 
 // Small constant exponents need no logarithm; others stay.
 func.func @pow(%x : tensor<4xf16>, %y : tensor<4xf16>) -> (tensor<4xf16>, tensor<4xf16>) {
@@ -393,13 +411,13 @@ func.func @variance(%x : tensor<64x2x2048xf16>, %y : tensor<2x1024xf32>) -> (ten
 // CHECK:         %b = graph.var %y
 
 // So is the softmax of a few long rows; the powers of a part that is -inf throughout are zero.
-func.func @long_softmax(%x : tensor<2x32768xf32>) -> tensor<2x32768xf32> {
-  %y = graph.softmax %x {axis = 1 : i64} : tensor<2x32768xf32>
-  func.return %y : tensor<2x32768xf32>
+func.func @long_softmax(%x : tensor<2x65536xf32>) -> tensor<2x65536xf32> {
+  %y = graph.softmax %x {axis = 1 : i64} : tensor<2x65536xf32>
+  func.return %y : tensor<2x65536xf32>
 }
 
 // CHECK-LABEL: func.func @long_softmax(
-// CHECK:         %[[RUNS:\d+]] = graph.reshape %x : (tensor<2x32768xf32>) -> tensor<2x512x64xf32>
+// CHECK:         %[[RUNS:\d+]] = graph.reshape %x : (tensor<2x65536xf32>) -> tensor<2x512x128xf32>
 // CHECK-NEXT:    %[[MAXIMA:\d+]] = graph.max %[[RUNS]] {axes = array<i64: 2>, keepdims = true}
 // CHECK:         %[[FINITE:\d+]] = graph.maximum %[[MAXIMA]], %{{\d+}}
 // CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[RUNS]], %[[FINITE]]
@@ -411,10 +429,10 @@ func.func @long_softmax(%x : tensor<2x32768xf32>) -> tensor<2x32768xf32> {
 // CHECK:         %y = graph.div
 
 // Its logarithm is the distance from the largest one, less that of the sum; otherwise it stays.
-func.func @log_softmax(%x : tensor<2x32768xf32>, %z : tensor<2x4096xf32>) -> (tensor<2x32768xf32>, tensor<2x4096xf32>) {
-  %y = graph.log_softmax %x {axis = 1 : i64} : tensor<2x32768xf32>
+func.func @log_softmax(%x : tensor<2x65536xf32>, %z : tensor<2x4096xf32>) -> (tensor<2x65536xf32>, tensor<2x4096xf32>) {
+  %y = graph.log_softmax %x {axis = 1 : i64} : tensor<2x65536xf32>
   %w = graph.log_softmax %z {axis = 1 : i64} : tensor<2x4096xf32>
-  func.return %y, %w : tensor<2x32768xf32>, tensor<2x4096xf32>
+  func.return %y, %w : tensor<2x65536xf32>, tensor<2x4096xf32>
 }
 
 // CHECK-LABEL: func.func @log_softmax(

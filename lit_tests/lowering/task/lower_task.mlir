@@ -401,7 +401,8 @@ cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
 
 // -----
 
-// Copies of a group: a thread has a number in its copy, and each copy a named barrier.
+// Copies of a group: a thread has a number in its copy, and each copy a named barrier, and its own
+// place to exchange values in.
 
 // CHECK-LABEL: cuda.kernel @copies
 // CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
@@ -411,9 +412,13 @@ cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
 // CHECK-NEXT:    %[[COPY:.*]] = arith.subi %[[Q]], %{{.*}} : index
 // CHECK-NEXT:    %[[W:.*]] = arith.remsi %[[T]], %[[C128]] : index
 // CHECK:         scf.if
+// CHECK:           %[[SCRATCH:.*]] = memref.alloca() : memref<2x128xf32, #cuda.space<shared>>
+// CHECK:           memref.store %{{.*}}, %[[SCRATCH]][%[[COPY]], %
+// CHECK-NEXT:      %{{.*}} = arith.constant
 // CHECK:           %[[B:.*]] = arith.addi %[[COPY]], %{{.*}} : index
 // CHECK-NEXT:      %[[N:.*]] = arith.index_cast %[[B]] : index to i32
 // CHECK-NEXT:      cuda.barrier_sync %[[N]] count 128
+// CHECK:           memref.load %[[SCRATCH]][%[[COPY]], %
 // CHECK:           memref.store %{{.*}}, %y[%[[COPY]], %[[W]]]
 !copied = memref<1xf32, #task.map<spatial(1) * replicate(128)>, #cuda.space<register>>
 cuda.kernel @copies(%y : memref<2x128xf32>) grid(1) block(384) {

@@ -116,14 +116,14 @@ cuda.kernel @direct(%x : memref<64x16xf32>) grid(1) block(128) attributes {confi
 
 // CHECK-LABEL: cuda.kernel @narrow
 // CHECK:         %staged = memref.alloca() {task.ring} : memref<1x1x64x16xf16,
-// CHECK:         %[[ROWS:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f16) {
-// CHECK-NEXT:      compute.store %[[V]], %x[%[[I]], %[[J]]] : memref<64x3xf16>
-// CHECK-NEXT:    } : tensor<64x3xf16>
 // CHECK:         %[[TILE:.*]] = compute.sink
 // CHECK:           compute.store %{{.*}}, %staged[
 // CHECK-NEXT:    } : tensor<64x16xf16>
 // CHECK:         cuda.barrier_sync %{{.*}} count 128
-// CHECK:         task.foreach (%{{.*}}, %{{.*}}) in #task.map<spatial(8, 16) * repeat(8, 1)>
+// CHECK:         %[[ROWS:.*]] = compute.sink (%[[I:.*]], %[[J:.*]], %[[V:.*]] : f16) {
+// CHECK-NEXT:      compute.store %[[V]], %x[%[[I]], %[[J]]] : memref<64x3xf16>
+// CHECK-NEXT:    } : tensor<64x3xf16>
+// CHECK-NEXT:    task.foreach (%{{.*}}, %{{.*}}) in #task.map<spatial(8, 16) * repeat(8, 1)>
 // CHECK:           memref.load %staged[
 // CHECK-NEXT:      compute.store %{{.*}}, %[[ROWS]][
 // CHECK-NOT:     cuda.tma

@@ -14,10 +14,11 @@ from hidet.testing.numeric import assert_close
 @pytest.mark.parametrize(
     ("extents", "groups", "kernels"),
     [
-        pytest.param((16, 16), 4, 4, id="runs of 16"),
-        pytest.param((5, 9), 2, 5, id="runs of 15, few in a group"),
-        pytest.param((7, 7), 16, 5, id="single channels"),
-        pytest.param((30,), 1, 4, id="one group"),
+        pytest.param((64, 64), 4, 4, id="runs of 16"),
+        pytest.param((95, 45), 4, 4, id="runs of 15"),
+        pytest.param((5, 9), 2, 3, id="small groups"),
+        pytest.param((7, 7), 16, 3, id="single channels"),
+        pytest.param((2048,), 1, 4, id="one group"),
         pytest.param((17,), 4, 2, id="no divisor"),
     ],
 )
