@@ -318,6 +318,8 @@ CASES = [
     case(aten.index_select.default, floats(3, 4), 1, integers(6, low=0, high=4)),
     case(aten.index_select.default, floats(), 0, integers(1, low=0, high=1)),
     case(aten.gather.default, floats(3, 4), 1, integers(3, 2, low=0, high=4)),
+    case(aten.gather.default, floats(5), 0, integers(2, 0, low=0, high=4)),
+    case(aten.gather.default, floats(), 0, integers(1, low=0, high=1)),
     case(aten.index.Tensor, floats(6), [integers(3, low=-6, high=6)]),
     case(aten.index.Tensor, floats(3, 6, 2), [None, integers(2, 5, low=-6, high=6)]),
     case(

@@ -49,7 +49,12 @@ def _slices(g: Emitter, x: SSAValue, dim: int, ids: SSAValue) -> SSAValue:
 
 
 def gather(g: Emitter, x: SSAValue, dim: int, ids: SSAValue, **_: object) -> SSAValue:
-    """One element per index."""
+    """One element per index; without any, positions may have another rank."""
+    if 0 in shape_of(ids):
+        return g.fill(0)
+    if not shape_of(x):
+        count = prod(shape_of(ids))
+        return g.reshape(gather(g, g.reshape(x, [1]), 0, g.reshape(ids, [count])), shape_of(ids))
     return g.emit(graph.GatherOp(x, _checked(g, x, dim, ids), dim))
 
 
