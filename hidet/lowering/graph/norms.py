@@ -222,14 +222,10 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
         mean, variance = mean_and_variance(b, means, variances, [2, 3])
     shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, element_type(variance))))
     # Stored, since pixels are normalized in another order than groups are reduced.
-    stored = [
-        b.emit(graph.PackOp(each, range(4))) for each in (mean, b.emit(graph.RsqrtOp(shifted)))
-    ]
+    stored = (b.emit(graph.PackOp(x, range(4))) for x in (mean, b.emit(graph.RsqrtOp(shifted))))
+    of_groups = [count, groups, 1, channels // groups]
     of_channels = [
-        b.reshape(
-            b.emit(graph.ExpandOp(each, [count, groups, 1, channels // groups])),
-            [count, channels, *(1 for _ in extents)],
-        )
+        b.reshape(b.emit(graph.ExpandOp(each, of_groups)), [count, channels, *(1 for _ in extents)])
         for each in stored
     ]
     x = b.emit(graph.MulOp(b.emit(graph.SubOp(x, of_channels[0])), of_channels[1]))

@@ -395,7 +395,7 @@ def _runs(fusion: FusionOp) -> Iterator[int]:
 def _across(fusion: FusionOp, rows: Rows, arch: Arch) -> RowConfig:
     """Return the config for adjacent rows: whole sectors, or more if they still fill the GPU."""
     vector, width = _vector(fusion, rows.count), SECTOR
-    while width < 32 * vector and 4 * rows.count >= 3 * 2 * width * arch.processors:
+    while width < 32 * vector and 2 * rows.count >= 3 * width * arch.processors:
         width *= 2
     across, blocks = width // vector, ceil_div(rows.count, width)
     lanes = 32 // across
