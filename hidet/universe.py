@@ -27,7 +27,7 @@ STAGES: dict[str, str] = {
         lower-graph-to-compute
     """,
     "compute": """
-        inline-views order-dimensions split-products fuse fuse-into-kernels fold-casts
+        inline-views sink-casts order-dimensions split-products fuse fuse-into-kernels fold-casts
     """,
     "task": """
         schedule map-tensor-cores map-copies pipeline-copies specialize-warps multicast-copies

@@ -1,7 +1,6 @@
 """The cost, the access patterns, linear indices and rows of grids, for fusion heuristics."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, scf
@@ -201,85 +200,3 @@ def _is_index_arithmetic(op: Operation) -> bool:
     if type(op) in _CONJUNCTIONS:
         return all(type(operand.owner) in (arith.CmpiOp, *_CONJUNCTIONS) for operand in op.operands)
     return all(type(value.type) is IndexType for value in (*op.results, *op.operands))
-
-
-MIN_ROW = 32
-"""Shorter reductions, such as pooling windows, are computed by one thread each."""
-
-MIN_WINDOWS = 4096
-"""From this number on, overlapping windows are computed by one thread each, too."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows that a kernel reduces, in row-major order of the outer domain."""
-
-    count: int
-    length: int
-
-    @property
-    def size(self) -> int:
-        """The total number of elements."""
-        return self.count * self.length
-
-
-def row_reduces(grid: GridOp) -> list[ReduceOp]:
-    """Return the reductions of a grid that are long enough to be computed cooperatively.
-
-    Those inside a branch or another reduction are excluded, since every worker must reach them, and
-    so are sliding windows.
-    """
-    return [
-        op
-        for op in grid.body.block.ops
-        if isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and not _slides(grid, op)
-    ]
-
-
-def has_windows(grid: GridOp) -> bool:
-    """Return whether a grid reduces long sliding windows, with one thread each."""
-    return any(
-        isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and _slides(grid, op)
-        for op in grid.body.block.ops
-    )
-
-
-def _slides(grid: GridOp, reduce: ReduceOp) -> bool:
-    """Return whether a reduction is over windows that slide with the elements of the grid.
-
-    Some loaded index then depends on both the grid and the window, as in x[y + dy]; but windows
-    that do not overlap are rows, as in x[8 * y + dy] for dy below 8.
-    """
-    if prod(grid.shape) < MIN_WINDOWS:
-        return False
-    forms = IndexForms()
-    return any(
-        any(form.depends_on(index) for index in grid.indices)
-        and any(form.depends_on(index) for index in reduce.indices)
-        and not _is_disjoint(form, grid, reduce)
-        for load in ops_of_class(reduce, LoadOp)
-        for form in map(forms.form, load.indices)
-    )
-
-
-def _is_disjoint(form: LinearForm, grid: GridOp, reduce: ReduceOp) -> bool:
-    """Return whether an index is in disjoint ranges for different elements of the grid."""
-    steps = [form.coefficient_of(index) for index in grid.indices if form.depends_on(index)]
-    window = dict(zip(reduce.indices, reduce.shape, strict=True))
-    is_linear = all(atom in form.terms for atom in form.leaves())
-    reach = sum(abs(form.coefficient_of(i)) * (extent - 1) for i, extent in window.items())
-    return is_linear and all(abs(step) > reach for step in steps)
-
-
-def rows_of_grid(grid: GridOp) -> Rows | None:
-    """Return the rows that a grid reduces; None if it has none, or several lengths."""
-    lengths = {prod(reduce.shape) for reduce in row_reduces(grid)}
-    if len(lengths) != 1 or prod(grid.shape) == 0:
-        return None
-    return Rows(prod(grid.shape), lengths.pop())
-
-
-def rows_of(ops: Iterable[Operation]) -> Rows | None:
-    """Return the rows that all reducing grids among the ops share; None if they differ."""
-    found = {rows_of_grid(op) for op in ops if isinstance(op, GridOp) and row_reduces(op)}
-    return found.pop() if len(found) == 1 else None

@@ -23,6 +23,7 @@ GRAPH = (
 
 COMPUTE = (
     "inline-views",  # makes reshapes and slices free
+    "sink-casts",  # before grids are chosen that are stored
     "order-dimensions",  # after views are resolved, before anything is stored
     "split-products",  # before fusion, as it turns elements into sums
     "fuse",  # decides kernels, through views

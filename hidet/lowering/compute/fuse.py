@@ -9,23 +9,28 @@ from itertools import chain
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.grids import is_cheap_again, is_cheap_to_inline, is_view, loads_of, rows_of_grid
+from hidet.analysis.grids import is_cheap, is_cheap_again, is_cheap_to_inline, is_view, loads_of
+from hidet.analysis.rows import rows_of_grid
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
-from hidet.dialects.shaped import size_of
+from hidet.dialects.shaped import nbytes_of, size_of
 from hidet.dialects.walking import ops_in, ops_of_class, reached
 from hidet.lowering.compute.fusion_groups import (
     Group,
     Kind,
     consumes,
+    is_picked_from,
     is_repeated,
     may_join,
+    may_merge,
+    reads_alike,
+    reads_once,
     reduces_same_rows,
 )
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
@@ -39,7 +44,7 @@ class Reads:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.order = {op: number for number, op in enumerate(block.ops)}
-        self.is_transparent = cache(_is_transparent)
+        self.is_transparent = cache(self._is_transparent)
 
     def direct_sources(self, op: Operation) -> list[SSAValue]:
         """Return the values of the block that an op reads."""
@@ -60,6 +65,26 @@ class Reads:
                 sources[value] = None
         return list(sources)
 
+    def _is_transparent(self, grid: GridOp) -> bool:
+        """Return whether a grid is copied into each kernel that reads it."""
+        return _is_cheap_view(grid) or self._is_repeated(grid)
+
+    def _is_repeated(self, grid: GridOp) -> bool:
+        """Return whether several grids compute a cheap one from arguments, each for itself.
+
+        They then load about as much as if it was stored. An example is what a layer norm normalized
+        in the forward pass.
+        """
+        readers = self.readers(grid.result)
+        loaded = dict.fromkeys(load.source for load in loads_of(grid))
+        return (
+            len(readers) > 1
+            and is_cheap(grid)
+            and all(isinstance(source, BlockArgument) for source in loaded)
+            and 8 * sum(map(nbytes_of, loaded)) <= 9 * nbytes_of(grid.result)
+            and all(isinstance(each, GridOp) and reads_once(each, grid) for each in readers)
+        )
+
     def readers(self, value: SSAValue) -> dict[Operation, None]:
         """Return the ops of the block that read a value, through views."""
         readers: dict[Operation, None] = {}
@@ -72,8 +97,8 @@ class Reads:
         return readers
 
 
-def _is_transparent(grid: GridOp) -> bool:
-    """Return whether a grid is a view that is copied into each kernel that reads it."""
+def _is_cheap_view(grid: GridOp) -> bool:
+    """Return whether a grid is a view that is cheap to inline into all that reads it."""
     users = [use.operation for use in grid.result.uses]
     return (
         is_view(grid)
@@ -112,7 +137,8 @@ class Fuser:
         latest = max(producers, key=lambda group: group.number, default=None)
         group = None
         if isinstance(op, GridOp):
-            group = self._joined(op, producers) or self._beside(op, latest)
+            if not is_picked_from(op):
+                group = self._joined(op, producers) or self._beside(op, latest)
         elif isinstance(op, MatmulOp) and (group := self._shared(op, latest)) is not None:
             op.operands[0] = group.anchors[0].operands[0]
         group = group or self._new_group(op)
@@ -120,11 +146,23 @@ class Fuser:
         if group.kind is Kind.CALL:
             return
         for producer in producers - {group}:
-            if consumes(op, producer, group.ops):
+            if consumes(op, producer, group.ops) or self._merges(producer, group):
                 for member in producer.ops:
                     self.group_of[member] = group
                 group.ops = {**producer.ops, **group.ops}
                 producer.ops = {}
+
+    def _merges(self, group: Group, later: Group) -> bool:
+        """Return whether a group should move into a later one that reduces the same rows.
+
+        Groups between them do not read it. An example are the two sums in the backward pass of a
+        layer norm.
+        """
+        between = self.groups[group.number + 1 : later.number]
+        readers = chain.from_iterable(each.ops for each in between)
+        return may_merge(group, later) and all(
+            group not in self._producers(reader) for reader in readers
+        )
 
     def _producers(self, op: Operation) -> set[Group]:
         """Return the groups that an op reads."""
@@ -199,14 +237,16 @@ class Fuser:
                 group = self.group_of.get(reader)
                 if group is None or (latest is not None and latest.number >= group.number):
                     continue
-                if isinstance(reader, GridOp) and reduces_same_rows(op, reader):
+                if isinstance(reader, GridOp) and (
+                    reduces_same_rows(op, reader) or reads_alike(op, reader, value, group)
+                ):
                     return group
         return None
 
     def _join(self, op: Operation, group: Group) -> None:
         if group.kind is not Kind.ANCHOR and isinstance(op, GridOp):
-            if (rows := rows_of_grid(op)) is not None:
-                group.kind, group.rows = Kind.ROWS, rows
+            if rows_of_grid(op) is not None:
+                group.kind = Kind.ROWS
             elif group.kind is Kind.ELEMENTS:
                 group.size = size_of(op.result)
         group.ops[op] = None
@@ -304,29 +344,34 @@ def _moved(op: Operation, values: dict[SSAValue, SSAValue]) -> Operation:
 def is_better_recomputed(
     grid: GridOp, group: Group, reads: Reads, groups: Mapping[Operation, Group]
 ) -> bool:
-    """Return whether a grid should be recomputed in its consumer, not join an anchor's group.
+    """Return whether a grid should be recomputed in its consumers, not join an anchor's group.
 
     This is so if its only consumer is a grid that cannot join, and all members of the group that it
     reads are stored for others anyway: recomputing is then cheaper than a store and a load. An
-    example are the squares that a norm sums up.
+    example are the squares that a norm sums up. So it is if members are half as wide as the grid,
+    and stored instead, as the products in f16 of which a softmax takes the exponents in f32.
     """
-    readers = reads.readers(grid.result)
-    if len(readers) != 1 or not is_cheap_again(grid):
-        return False
+    readers = reads.readers(grid.result).keys()
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
-    others = [reads.readers(source).keys() - {grid} for source in sources]
-    if not all(others) or not all(isinstance(each, GridOp) for each in readers):
+    if not readers or not all(isinstance(each, GridOp) for each in readers):
         return False
-    outside = _readers_outside(grid, group, reads, groups)
-    return readers.keys() <= outside and not any(map(outside.isdisjoint, others))
+    if not is_cheap_again(grid):
+        return False
+    outside, joined = _readers_outside(grid, group, reads, groups)
+    if all(2 * nbytes_of(source) <= nbytes_of(grid.result) for source in sources):
+        return readers <= outside | joined and all(map(is_cheap_again, joined))
+    others = [reads.readers(source).keys() - {grid} for source in sources]
+    is_stored = all(others) and not any(map(outside.isdisjoint, others))
+    return len(readers) == 1 and readers <= outside and is_stored
 
 
 def _readers_outside(
     grid: GridOp, group: Group, reads: Reads, groups: Mapping[Operation, Group]
-) -> set[Operation]:
-    """Return the readers of a group with a grid added that cannot join it."""
+) -> tuple[set[Operation], set[GridOp]]:
+    """Return the readers of a group with a grid added that cannot join it, and those that can."""
     trial = Group(group.number, group.kind, {**group.ops, grid: None})
     outside: set[Operation] = set()
+    joined: set[GridOp] = set()
     pending: list[int] = []
     ops = {number: op for op, number in reads.order.items()}
     seen = set(trial.ops)
@@ -341,12 +386,13 @@ def _readers_outside(
         late = any(_is_later(producer, group, groups) for producer in producers)
         if isinstance(op, GridOp) and op not in groups and not late and may_join(op, trial):
             trial.ops[op] = None
+            joined.add(op)
             for reader in reads.readers(op.result).keys() - seen:
                 seen.add(reader)
                 heappush(pending, reads.order[reader])
         else:
             outside.add(op)
-    return outside
+    return outside, joined
 
 
 def _is_later(producer: Operation | Block, group: Group, groups: Mapping[Operation, Group]) -> bool:
@@ -364,15 +410,18 @@ class FusePass(ModulePass):
     inlined. An op joins the latest group that it reads
 
     1. as the epilogue of an anchor, if it reads one anchor element per element of its own through
-       an invertible index map (`invert`), unless recomputing it in its only consumer is cheaper;
+       an invertible index map (`invert`), unless recomputing it in its consumers is cheaper;
     2. in a row group: reductions over the same rows, and grids per row or per element of a row;
+       rows are strided if their elements are, as columns;
     3. in an elementwise group, in the same element order.
 
-    Reductions of the same rows of one tensor, or of results of one group, share a group too.
+    Reductions of the same rows of one tensor, or of results of one group, share a group too, and
+    row groups that a grid reads both of become one.
 
     An elementwise group with a single consumer moves into the consumer's group if recomputing it
     costs less than storing it. No op is fused if the code of the fusion would grow by more than
-    `MAX_GROWTH`. Small views that anchors read are copied into every kernel that reads them.
+    `MAX_GROWTH`. Small views that anchors read are copied into every kernel that reads them, and so
+    are cheap functions of arguments. Few elements of a row are computed where they are read.
     Matmuls with a common A operand become one kernel, with the epilogues of all, if the cost model
     says that this is no slower. Kernel calls stay between fusions. Leaves functions of
     `compute.fusion`, `graph.constant` and `graph.call_kernel`.

@@ -30,6 +30,7 @@ from hidet.dialects.cuda import DYNAMIC, KernelOp
 from hidet.dialects.cuda.names import identifier_from
 from hidet.dialects.graph import CallKernelOp
 from hidet.dialects.shaped import buffer_type, element_of, memref_type, shape_of, size_of
+from hidet.dialects.task import ForeachOp
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.inlining import element_at
 from hidet.rewriting.locations import locate
@@ -95,6 +96,8 @@ def _execution_count(forms: IndexForms, kernel: KernelOp, load: memref.LoadOp) -
                 if trips is None:
                     return None
                 count *= trips
+            case ForeachOp():
+                count *= parent.tasks.tasks_per_worker
             case scf.IfOp():
                 pass
             case _:

@@ -15,20 +15,24 @@ from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.analysis.grids import (
-    Rows,
     has_reduction,
-    has_windows,
     is_cheap,
     is_cheap_again,
     is_in_order,
     linear_index,
     linear_index_of_load,
     loads_of,
-    row_reduces,
-    rows_of_grid,
 )
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
+from hidet.analysis.rows import (
+    Rows,
+    has_windows,
+    reads_in_order,
+    row_reduces,
+    rows_of,
+    rows_of_grid,
+)
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
 from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp
@@ -56,14 +60,13 @@ class Kind(Enum):
 class Group:
     """Ops that become one fusion, in the order of joining.
 
-    `rows` are those of a row group, `size` is the number of elements of the results of an
+    `size` is the number of elements of the results of an
     elementwise group. With `checks_apart`, consumers that would repeat index checks stay apart.
     """
 
     number: int
     kind: Kind
     ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
-    rows: Rows | None = None
     size: int = 0
     checks_apart: bool = False
 
@@ -88,10 +91,10 @@ def may_join(grid: GridOp, group: Group) -> bool:
         case Kind.ANCHOR:
             return _is_epilogue(grid, group)
         case Kind.ROWS:
-            return _fits_rows(grid, group, group.rows)
+            return _fits_rows(grid, group)
         case Kind.ELEMENTS:
             if (rows := rows_of_grid(grid)) is not None:
-                fits = rows.size == group.size and _fits_rows(grid, group, rows)
+                fits = rows.size == group.size and _fits_rows(grid, group)
                 return fits and not any(map(has_windows, group.grids))
             return _extends_elements(grid, group)
         case Kind.CALL:
@@ -99,7 +102,10 @@ def may_join(grid: GridOp, group: Group) -> bool:
 
 
 def _is_epilogue(grid: GridOp, group: Group) -> bool:
-    """Return whether a grid reads one anchor element per element, invertibly."""
+    """Return whether a grid reads one anchor element per element, invertibly.
+
+    Of depthwise convolutions only grids in order are: each thread stores its own channels.
+    """
     if has_reduction(grid):
         return False
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
@@ -108,9 +114,12 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
         if is_in_order(grid, source):
             return True  # of an anchor, or chained to another epilogue
     trial = with_members_inlined(grid, group)
-    inverse = inverse_of(trial, *(anchor.result for anchor in group.anchors))
+    results = [anchor.result for anchor in group.anchors]
+    is_epilogue = inverse_of(trial, *results) is not None
+    if any(isinstance(anchor, DepthwiseConv2dOp) for anchor in group.anchors):
+        is_epilogue = is_epilogue and all(is_in_order(trial, result) for result in results)
     trial.erase()
-    return inverse is not None
+    return is_epilogue
 
 
 def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
@@ -122,21 +131,58 @@ def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
     return copy
 
 
-def _fits_rows(grid: GridOp, group: Group, rows: Rows | None) -> bool:
-    """Return whether a grid reads values per row, and elements in row-major order."""
-    assert rows is not None
-    size = prod(grid.shape)
-    reduces = row_reduces(grid)
-    if reduces and rows_of_grid(grid) != rows:
+def _fits_rows(grid: GridOp, group: Group) -> bool:
+    """Return whether a grid reads values per row, and elements in the order of its own."""
+    rows, forms = rows_of([*group.ops, grid]), IndexForms()
+    if rows is None or (not row_reduces(grid) and has_reduction(grid)):
         return False
-    if size not in (rows.count, rows.size) or (not reduces and has_reduction(grid)):
+    if group.kind is Kind.ELEMENTS and rows.stride > 1 and rows.length > MAX_COLUMN:
+        return False
+    loads = (load for load in loads_of(grid) if group.holds(load.source))
+    if not all(reads_in_order(forms, grid, load, rows) for load in loads):
+        return False
+    stored = {prod(grid.shape), group.size if group.kind is Kind.ELEMENTS else rows.count}
+    return stored <= {rows.count, rows.size} and not (rows.size in stored and _is_narrow(rows))
+
+
+def reads_alike(grid: GridOp, member: GridOp, value: SSAValue, group: Group) -> bool:
+    """Return whether a grid and a member of a row group read a value in the order of the rows."""
+    if group.kind is not Kind.ROWS or (rows := rows_of([*group.ops, grid])) is None:
         return False
     forms = IndexForms()
     return all(
-        _reads_in_order(forms, grid, load, rows)
-        for load in loads_of(grid)
-        if group.holds(load.source)
+        reads_in_order(forms, reader, load, rows)
+        for reader in (grid, member)
+        for load in loads_of(reader, value)
     )
+
+
+def may_merge(first: Group, second: Group) -> bool:
+    """Return whether two groups reduce the same rows, all elements of which they read in order."""
+    if first.kind is not Kind.ROWS or second.kind is not Kind.ROWS:
+        return False
+    grids, forms = [*first.grids, *second.grids], IndexForms()
+    rows = rows_of(grids)
+    return rows is not None and all(
+        reads_in_order(forms, grid, load, rows)
+        for grid in grids
+        for load in loads_of(grid)
+        if first.holds(load.source) or second.holds(load.source)
+    )
+
+
+MAX_COLUMN = 1 << 10
+"""The length of strided rows up to which a block keeps elements that it computes, until it has
+reduced and stored them: longer ones would be computed twice."""
+
+MIN_COLUMNS, MAX_NARROW = 1 << 10, 1 << 16
+"""The fewest strided rows that one kernel reduces and computes elements of, unless it is all of few
+elements: blocks process 16 adjacent rows, and a few blocks do not occupy a GPU."""
+
+
+def _is_narrow(rows: Rows) -> bool:
+    """Return whether strided rows are too few to compute their elements where they are reduced."""
+    return rows.stride > 1 and rows.count < MIN_COLUMNS and rows.size > MAX_NARROW
 
 
 def reduces_same_rows(grid: GridOp, other: GridOp) -> bool:
@@ -154,25 +200,6 @@ def _strides(grid: GridOp) -> Iterator[tuple[int, ...]]:
             form = linear_index_of_load(forms, load)
             if set(form.terms) <= set(indices):
                 yield tuple(form.coefficient_of(index) for index in indices)
-
-
-def _reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -> bool:
-    """Return whether a load reads the value of its own row, or its own element of the row."""
-    block = grid.body.block
-    own = linear_index(forms, grid.indices, grid.shape, block)
-    reduce = load.parent_op()
-    if isinstance(reduce, ReduceOp) and reduce.parent is block:
-        inner = linear_index(forms, reduce.indices, reduce.shape, reduce.body.block)
-        own = inner + own * rows.length
-        count = rows.size
-    else:
-        count = prod(grid.shape)
-    number = linear_index_of_load(forms, load)
-    if size_of(load.source) == count:
-        return number == own
-    if size_of(load.source) == rows.count and count == rows.size:
-        return number == forms.algebra(load.parent).floordiv(own, rows.length)
-    return False
 
 
 def _extends_elements(grid: GridOp, group: Group) -> bool:
@@ -305,6 +332,29 @@ def _evaluations(grid: GridOp, group: Group) -> int:
         return inside + times * len(places)
 
     return count(grid.body.block, prod(grid.shape))
+
+
+def reads_once(reader: GridOp, grid: GridOp, share: float = 1) -> bool:
+    """Return whether a grid reads no more elements of another one than that has, or a share."""
+    group = Group(0, Kind.ELEMENTS, {grid: None})
+    return _evaluations(reader, group) <= share * size_of(grid.result)
+
+
+MAX_PICKED = 1 / 8
+"""The share of a tensor up to which its elements are computed where they are read."""
+
+
+def is_picked_from(grid: GridOp) -> bool:
+    """Return whether one other grid reads few elements of a grid, and nothing else any.
+
+    An example are the logarithms of probabilities, of which a loss reads one per row.
+    """
+    assert grid.parent is not None
+    readers = {grid.parent.find_ancestor_op_in_block(use.operation) for use in grid.result.uses}
+    reader = readers.pop() if len(readers) == 1 else None
+    if not isinstance(reader, GridOp) or has_reduction(grid):
+        return False
+    return reads_once(reader, grid, MAX_PICKED)
 
 
 MAX_GROWTH = 4

@@ -10,15 +10,9 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from hidet.analysis.forms import LinearForm
-from hidet.analysis.grids import (
-    is_in_order,
-    is_view,
-    linear_index,
-    linear_index_of_load,
-    loads_of,
-    rows_of_grid,
-)
+from hidet.analysis.grids import is_in_order, is_view, linear_index, linear_index_of_load, loads_of
 from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.rows import rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, YieldOp
 from hidet.dialects.graph import MatmulOp
 from hidet.dialects.shaped import element_of, shape_of, size_of

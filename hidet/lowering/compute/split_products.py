@@ -11,7 +11,8 @@ from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
-from hidet.analysis.grids import has_reduction, is_in_order, rows_of_grid
+from hidet.analysis.grids import has_reduction, is_in_order
+from hidet.analysis.rows import rows_of_grid
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import GridOp
 from hidet.dialects.graph import MatmulOp

@@ -123,7 +123,7 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     if prod(kernel) > 1:
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
-        if missing or (depth > 1 and has_channels_first(op.x)):
+        if missing or ((depth > 1 or has_many_taps(op)) and has_channels_first(op.x)):
             x = packed(b, x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
     if groups > 1 and depth == 1:
@@ -136,6 +136,17 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
         bias = b.reshape(b.cast(op.bias, element_type(total)), [shape_of(op.bias)[0], 1, 1])
         total = b.emit(graph.AddOp(total, bias))
     return b.cast(total, element)
+
+
+MANY_TAPS, MANY_PIXELS = 16, 1 << 20
+"""The taps and the elements of the result from which a depthwise convolution is worth it to bring
+the channels of an argument last, and those of the result back."""
+
+
+def has_many_taps(op: graph.Conv2dOp) -> bool:
+    """Return whether filters and result of a convolution have many elements."""
+    size = prod(op.result_type.get_shape())
+    return prod(op.window.kernel) >= MANY_TAPS and size >= MANY_PIXELS
 
 
 VIEWS = graph.AsStridedOp, graph.PadOp, graph.PermuteOp, graph.ReshapeOp, graph.SliceOp
@@ -156,13 +167,14 @@ def has_channels_first(x: SSAValue) -> bool:
 def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> SSAValue:
     """Return the convolution of other operands without a bias, in the accumulator type.
 
-    Images are padded, and their channels last. One of several filters for each channel, or of an
-    argument, whose channels are not last, is left to `lower-graph-to-compute`.
+    Images are padded, and their channels last. One of several filters for each channel, or of few
+    taps of an argument, whose channels are not last, is left to `lower-graph-to-compute`.
     """
     window, element = op.window, sum_type(op.result_type.element_type, op.precision)
     stride, dilation, padding = window.stride, window.dilation, (0, *window.padding, 0)
     groups = op.groups.value.data
-    if is_argument(op.x) or shape_of(weight)[0] != groups:
+    is_few = is_argument(op.x) and not has_many_taps(op)
+    if is_few or shape_of(weight)[0] != groups:
         return b.emit(
             graph.Conv2dOp(
                 x,
@@ -346,6 +358,11 @@ FEW_ROWS = 256
 ENOUGH_ROWS = 4096
 """The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
 
+LONG_COLUMN, ENOUGH_COLUMNS = 1 << 10, 1 << 14
+"""The length from which columns are reduced in parts if there are fewer than `ENOUGH_ROWS`, and the
+number of columns and parts of them: what they are computed from is often stored as well, by the
+same kernel."""
+
 
 def parts_of(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
     """Return a shape of the operand with parts of rows, their axis and the axes of their elements.
@@ -354,10 +371,14 @@ def parts_of(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
     """
     shape, axes = shape_of(op.x), op.axes.get_values()
     rows = prod(op.result_type.get_shape())
-    long = LONG_IMAGE if len(axes) > 1 and rows >= CHANNELS else LONG
-    if not 0 < rows <= FEW_ROWS or prod(shape) < long * rows:
+    long, few, enough = LONG, FEW_ROWS, ENOUGH_ROWS
+    if len(shape) - 1 not in axes and rows >= 8 * CHANNELS:
+        long, few, enough = LONG_COLUMN, ENOUGH_ROWS - 1, ENOUGH_COLUMNS
+    elif len(axes) > 1 and rows >= CHANNELS:
+        long = LONG_IMAGE
+    if not 0 < rows <= few or prod(shape) < long * rows:
         return None
-    divisors = {n: largest_divisor(shape[n], ENOUGH_ROWS // rows) for n in axes}
+    divisors = {n: largest_divisor(shape[n], enough // rows) for n in axes}
     axis = next((n for n in axes if divisors[n] > 1), None)
     if axis is None:
         return None

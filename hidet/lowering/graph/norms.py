@@ -6,7 +6,7 @@ from math import prod
 from xdsl.dialects.builtin import bf16, f16
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from hidet.analysis.grids import MIN_ROW
+from hidet.analysis.rows import MIN_ROW
 from hidet.dialects import graph
 from hidet.dialects.graph import AnchorOp
 from hidet.dialects.graph.base import element_type, shape_of

@@ -7,8 +7,10 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from hidet.analysis.grids import Rows, is_cheap, linear_index_of_load, row_reduces, rows_of
+from hidet.analysis.forms import LinearForm, Remainder
+from hidet.analysis.grids import is_cheap, linear_index_of_load
 from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.rows import Rows, row_reduces, rows_of
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
@@ -39,12 +41,18 @@ MAX_KEPT = 32
 SECTOR = 16
 """The fewest adjacent rows of a block: 16-bit elements of as many fill the sector of an access."""
 
+MIN_THREADS = 128
+"""The fewest threads of a block."""
+
 MAX_THREADS, FEWER_THREADS = 1024, 512
 """The most threads of a block whose lanes are across rows, if rows are long and if they are short:
 in the end all threads join the values of a vector."""
 
 MAX_STEPS = 64
 """The most vectors of a thread whose loads are unrolled: ptxas overlaps those of straight code."""
+
+WORD = 4
+"""The bytes of an access of a lane with which a warp accesses a cache line."""
 
 MIN_BYTES = 2
 """The bytes of the smallest elements of which an access is full."""
@@ -111,9 +119,9 @@ class RowTemplate(Template[RowConfig]):
         rows.
         """
         rows = _rows(fusion)
-        has_row_results = all(size_of(result) == rows.count for result in fusion.results_)
-        if rows.count >= SECTOR and has_row_results and _reads_across(fusion):
-            return [_across(fusion, rows, arch)]
+        is_across = rows.stride > 1 or all(size_of(x) == rows.count for x in fusion.results_)
+        if rows.count >= SECTOR and is_across and (run := _run_across(fusion)) > 0:
+            return [_across(fusion, rows, run, arch)]
         lanes, vector = 32, _vector(fusion, rows.length)
         while (
             lanes < 1024
@@ -131,7 +139,7 @@ class RowTemplate(Template[RowConfig]):
             or (vector > 2 and elements(vector // 2) <= 7 / 8 * elements(vector))
         ):
             vector //= 2
-        return [RowConfig(max(128, lanes), lanes, vector)]
+        return [RowConfig(max(MIN_THREADS, lanes), lanes, vector)]
 
     def launch(self, fusion: FusionOp, config: RowConfig) -> Launch:
         """Return the grid that covers the rows."""
@@ -182,11 +190,15 @@ def keep(
 
 @script
 def store_elements(
-    results: Results, elements: TaskMap, extents: tuple[int, int], worker: Scalar
+    results: Results,
+    elements: TaskMap,
+    extents: tuple[int, int],
+    worker: Scalar,
+    number: Term,
 ) -> None:
-    """Store the elements of rows, each by its owner."""
+    """Store the elements of rows, each by its owner, at linear indices."""
     for row, element in elements.on(worker, bound=extents):
-        store(results, row * extents[1] + element)
+        store(results, number(row, element))
 
 
 @script
@@ -220,6 +232,17 @@ class _RowKernel:
     def extents(self) -> tuple[int, int]:
         """The number of rows, and their length."""
         return self.rows.count, self.rows.length
+
+    def _number(self, row: Scalar, element: Scalar) -> Scalar:
+        """Return the linear index in the whole tensor of an element of a row."""
+        outer, length, stride = self.rows.shape
+        first, inner = place(row, (outer, stride))
+        return (first * length + element) * stride + inner
+
+    def _place(self, number: SSAValue) -> tuple[Scalar, ...]:
+        """Return the row and the place in it of an element with a linear index."""
+        first, element, inner = place(number, self.rows.shape)
+        return first * self.rows.stride + inner, element
 
     @property
     def map_of_rows(self) -> TaskMap:
@@ -286,9 +309,8 @@ class _RowKernel:
     ) -> None:
 
         def value(element: Scalar | tuple[Scalar, ...]) -> Scalar:
-            indices = element if isinstance(element, tuple) else (element,)
-            number = self.builder.linearize([index.ssa for index in indices], extents)
-            return scalar(self._body(grid, number, partial)[grid.yielded])
+            number = self._number(*element) if isinstance(element, tuple) else element
+            return scalar(self._body(grid, number.ssa, partial)[grid.yielded])
 
         tile = self.builder.register_tile(grid.yielded.type, layout)
         tile.name_hint = "kept"
@@ -300,8 +322,9 @@ class _RowKernel:
         tile.name_hint = grid.result.name_hint or tile.name_hint
         view = self.builder.insert(GridOp(grid.result.type))
         with self.builder.inside(view.body.block):
-            number = self.builder.linearize(view.indices, grid.shape)
-            self.builder.insert(YieldOp(tensor(tile)[place(number, extents)].ssa))
+            number = self.builder.index(self.builder.linearize(view.indices, grid.shape))
+            at = self._place(number) if len(extents) > 1 else (scalar(number),)
+            self.builder.insert(YieldOp(tensor(tile)[at].ssa))
         self.scope.views[grid.result] = view.result
 
     def _body(
@@ -340,33 +363,47 @@ class _RowKernel:
         for view, buffer in self.scope.results:
             results[prod(known(view.shape))].append((view, buffer))
         if results[self.rows.size]:
-            store_elements(results[self.rows.size], self.elements, self.extents, self.worker)
+            own = results[self.rows.size]
+            store_elements(own, self.elements, self.extents, self.worker, self._number)
         if results[self.rows.count]:
             count = self.rows.count
             lanes = config.lanes, config.across
             store_rows(results[count], self.map_of_rows, count, self.worker, *lanes)
 
 
-def _reads_across(fusion: FusionOp) -> bool:
-    """Return whether reductions load elements adjacent to those of the next row, not their own."""
-    forms = IndexForms()
+def _run_across(fusion: FusionOp) -> int:
+    """Return how many adjacent rows have adjacent elements in all reductions.
 
-    def reads_across(grid: GridOp, reduce: ReduceOp) -> bool:
-        inner, outer = (
-            next((i for i, n in zip(op.indices[::-1], op.shape[::-1], strict=True) if n > 1), None)
-            for op in (reduce, grid)
-        )
-        if inner is None or outer is None:
-            return False
-        loads = [linear_index_of_load(forms, op) for op in ops_of_class(reduce, LoadOp)]
-        strides = [(load.coefficient_of(inner), load.coefficient_of(outer)) for load in loads]
-        return any(across == 1 for _, across in strides) and all(along != 1 for along, _ in strides)
+    0 if there are none, or elements of a row are adjacent.
+    """
+    forms, runs = IndexForms(), list[int]()
+    for grid in ops_of_class(fusion.body, GridOp):
+        for reduce in row_reduces(grid):
+            inner, outer = map(_innermost, (reduce, grid))
+            loads = [linear_index_of_load(forms, op) for op in ops_of_class(reduce, LoadOp)]
+            if inner is None or outer is None or any(at.coefficient_of(inner) == 1 for at in loads):
+                return 0
+            runs.append(gcd(*(_run_of_index(at, outer, prod(grid.shape)) for at in loads)))
+    return gcd(*runs) if all(runs) else 0
 
-    return all(
-        reads_across(op, reduce)
-        for op in fusion.body.block.ops
-        if isinstance(op, GridOp)
-        for reduce in row_reduces(op)
+
+def _innermost(op: GridOp | ReduceOp) -> SSAValue | None:
+    """Return the last index of a domain that is not always 0."""
+    indices = zip(op.indices[::-1], op.shape[::-1], strict=True)
+    return next((index for index, extent in indices if extent > 1), None)
+
+
+def _run_of_index(form: LinearForm, index: SSAValue, extent: int) -> int:
+    """Return for how many adjacent values of an index a form is adjacent: all, a digit's, or 0."""
+    if form.coefficient_of(index) == 1:
+        return extent
+    return next(
+        (
+            atom.divisor
+            for atom, factor in form.terms.items()
+            if factor == 1 and isinstance(atom, Remainder) and atom.form == LinearForm.of(index)
+        ),
+        0,
     )
 
 
@@ -392,19 +429,34 @@ def _runs(fusion: FusionOp) -> Iterator[int]:
                     yield run
 
 
-def _across(fusion: FusionOp, rows: Rows, arch: Arch) -> RowConfig:
-    """Return the config for adjacent rows: whole sectors, or more if they still fill the GPU."""
-    vector, width = _vector(fusion, rows.count), SECTOR
-    while width < 32 * vector and 2 * rows.count >= 3 * width * arch.processors:
+def _across(fusion: FusionOp, rows: Rows, run: int, arch: Arch) -> RowConfig:
+    """Return the config for adjacent rows: whole sectors, or more if they still fill the GPU.
+
+    Where elements are results, a lane has no more than it can keep, in short vectors: what warps
+    exchange per row is then little, too.
+    """
+    vector, width = _vector(fusion, gcd(run, rows.stride) if rows.stride > 1 else run), SECTOR
+    is_kept = any(size_of(result) == rows.size for result in fusion.results_)
+    widest = 32 * vector
+    if is_kept:
+        vector = min(vector, WORD // MIN_BYTES)
+        widest = min(32 * vector, MAX_KEPT * FEWER_THREADS // rows.length)
+    while 2 * width <= widest and 2 * rows.count >= 3 * width * arch.processors:
         width *= 2
     across, blocks = width // vector, ceil_div(rows.count, width)
     lanes = 32 // across
+
+    def is_long() -> bool:
+        """Return whether lanes have many elements of a row."""
+        if is_kept:
+            return rows.length * vector > MAX_KEPT * lanes
+        return rows.length >= (8 if lanes * across < FEWER_THREADS else MAX_STEPS) * lanes
+
     while lanes * across < MAX_THREADS and (
-        rows.length >= (8 if lanes * across < FEWER_THREADS else MAX_STEPS) * lanes
-        or (rows.length >= 2 * lanes and blocks * lanes * across < 64 * arch.processors)
+        is_long() or (rows.length >= 2 * lanes and blocks * lanes * across < 64 * arch.processors)
     ):
         lanes *= 2
-    return RowConfig(lanes * across, lanes, vector, across)
+    return RowConfig(max(MIN_THREADS, lanes * across), lanes, vector, across)
 
 
 def _rows(fusion: FusionOp) -> Rows:

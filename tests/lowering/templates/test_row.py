@@ -155,20 +155,58 @@ def test_not_finite(check):
         """,
         {"x": x},
         {"m": x.double().amax(1), "y": functional.softmax(x.double(), 1)},
-        kernels=2,
+    )
+
+
+COLUMNS = [
+    pytest.param((2, 64, 3), 1, id="few side by side"),
+    pytest.param((3, 50, 7, 61), 1, id="an odd number"),
+    pytest.param((40, 2048), 0, id="of a matrix"),
+    pytest.param((18, 2100, 64), 1, id="more than a lane keeps"),
+]
+
+
+@pytest.mark.parametrize(("shape", "axis"), COLUMNS)
+def test_columns(check, shape, axis):
+    """The elements of a row lie apart: one kernel, whose adjacent lanes have adjacent rows."""
+    x, t = torch.randn(shape), "x".join(map(str, shape))
+    check(
+        f"%y = graph.softmax %x {{axis = {axis} : i64}} : tensor<{t}xf32>",
+        {"x": x},
+        {"y": functional.softmax(x.double(), axis)},
+        tolerance=1e-6,
     )
 
 
 def test_log_softmax_over_an_inner_axis(check):
-    """The elements of a row lie apart: one kernel for values of rows, one for elements."""
+    """Without powers, in double precision."""
     x = torch.randn(2, 64, 3, dtype=torch.float64)
     check(
         "%y = graph.log_softmax %x {axis = 1 : i64} : tensor<2x64x3xf64>",
         {"x": x},
         {"y": functional.log_softmax(x, 1)},
-        kernels=2,
         dtype=torch.float64,
         tolerance=1e-13,
+    )
+
+
+def test_elements_and_sums_of_columns(check):
+    """What is summed up along columns is a result, too: it is computed once, as in a backward pass.
+
+    Parts of columns are summed up by blocks, and then the parts.
+    """
+    x, y = torch.randn(4096, 256), torch.randn(4096, 256)
+    product = x.double() * y.double().tanh()
+    check(
+        """
+        %t = graph.tanh %y : tensor<4096x256xf32>
+        %p = graph.mul %x, %t : (tensor<4096x256xf32>, tensor<4096x256xf32>) -> tensor<4096x256xf32>
+        %s = graph.sum %p {axes = array<i64: 0>} : (tensor<4096x256xf32>) -> tensor<256xf32>
+        """,
+        {"x": x, "y": y},
+        {"p": product, "s": product.sum(0)},
+        kernels=2,
+        tolerance=1e-5,
     )
 
 

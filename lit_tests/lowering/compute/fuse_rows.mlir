@@ -1,0 +1,89 @@
+// RUN: hidet-opt %s -p 'graph-pipeline,inline-views,sink-casts,fuse' --split-input-file | filecheck %s
+
+// Columns are rows whose elements lie apart: what a softmax of columns computes of elements and of
+// columns is one kernel.
+
+// CHECK-LABEL: func.func @columns
+// CHECK:         %y = compute.fusion (%x_1 = %x : tensor<64x4096xf32>) -> (tensor<64x4096xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @columns(%x : tensor<64x4096xf32>) -> tensor<64x4096xf32> {
+  %y = graph.softmax %x {axis = 0 : i64} : tensor<64x4096xf32>
+  func.return %y : tensor<64x4096xf32>
+}
+
+// -----
+
+// A few long columns are blocks enough to reduce them, but not to compute all elements.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK:         compute.fusion
+// CHECK:         %y = compute.fusion
+func.func @narrow(%x : tensor<4096x32xf32>) -> tensor<4096x32xf32> {
+  %y = graph.softmax %x {axis = 0 : i64} : tensor<4096x32xf32>
+  func.return %y : tensor<4096x32xf32>
+}
+
+// -----
+
+// Two reductions of the same rows, and what is computed from both, as in the backward pass of a
+// layer norm: they begin apart, as neither reads the other, and are one kernel.
+
+// CHECK-LABEL: func.func @both
+// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<64x256xf32>, %y_1 = %y : tensor<64x256xf32>) -> (tensor<64x256xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @both(%x : tensor<64x256xf32>, %y : tensor<64x256xf32>) -> tensor<64x256xf32> {
+  %a = graph.exp %x : tensor<64x256xf32>
+  %s = graph.sum %a {axes = array<i64: 1>, keepdims = true} : (tensor<64x256xf32>) -> tensor<64x1xf32>
+  %b = graph.exp %y : tensor<64x256xf32>
+  %t = graph.sum %b {axes = array<i64: 1>, keepdims = true} : (tensor<64x256xf32>) -> tensor<64x1xf32>
+  %c = graph.sub %a, %s : (tensor<64x256xf32>, tensor<64x1xf32>) -> tensor<64x256xf32>
+  %d = graph.mul %b, %t : (tensor<64x256xf32>, tensor<64x1xf32>) -> tensor<64x256xf32>
+  %e = graph.add %c, %d : (tensor<64x256xf32>, tensor<64x256xf32>) -> tensor<64x256xf32>
+  func.return %e : tensor<64x256xf32>
+}
+
+// -----
+
+// A loss reads one logarithm per row: the others are not computed, nor any stored.
+
+// CHECK-LABEL: func.func @picked
+// CHECK:         %{{.*}}, %{{.*}} = compute.fusion (%x_1 = %x : tensor<64x256xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+// CHECK:         %p = compute.fusion ({{.*}}) -> (tensor<64x1xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @picked(%x : tensor<64x256xf32>, %i : tensor<64x1xi32>) -> tensor<64x1xf32> {
+  %y = graph.log_softmax %x {axis = 1 : i64} : tensor<64x256xf32>
+  %p = graph.gather %y, %i {axis = 1 : i64} : (tensor<64x256xf32>, tensor<64x1xi32>) -> tensor<64x1xf32>
+  func.return %p : tensor<64x1xf32>
+}
+
+// -----
+
+// The product is stored in f16, not what a norm computes of it in f32.
+
+// CHECK-LABEL: func.func @narrow_products
+// CHECK:         %m = compute.fusion ({{.*}}) -> (tensor<64x256xf16>) {
+// CHECK:         %r = compute.fusion (%m_1 = %m : tensor<64x256xf16>) -> (tensor<2x32x256xf32>) {
+func.func @narrow_products(%a : tensor<64x64xf16>, %b : tensor<64x256xf16>) -> tensor<2x32x256xf32> {
+  %m = graph.matmul %a, %b : (tensor<64x64xf16>, tensor<64x256xf16>) -> tensor<64x256xf16>
+  %v = graph.reshape %m : (tensor<64x256xf16>) -> tensor<2x32x256xf16>
+  %w = graph.cast %v : (tensor<2x32x256xf16>) -> tensor<2x32x256xf32>
+  %h = graph.fill 5.0e-01 : f32 : tensor<f32>
+  %x = graph.mul %w, %h : (tensor<2x32x256xf32>, tensor<f32>) -> tensor<2x32x256xf32>
+  %r = graph.softmax %x {axis = 2 : i64} : tensor<2x32x256xf32>
+  func.return %r : tensor<2x32x256xf32>
+}
+
+// -----
+
+// What two kernels need of an argument, each of them computes: a store would cost more.
+
+// CHECK-LABEL: func.func @twice
+// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>) {
+// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<16x1024xf32>) {
+func.func @twice(%x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<1024xf32>) {
+  %h = graph.fill 5.0e-01 : f32 : tensor<f32>
+  %y = graph.mul %x, %h : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<4096x1024xf32>
+  %r = graph.softmax %y {axis = 1 : i64} : tensor<4096x1024xf32>
+  %s = graph.sum %y {axes = array<i64: 0>} : (tensor<4096x1024xf32>) -> tensor<1024xf32>
+  func.return %r, %s : tensor<4096x1024xf32>, tensor<1024xf32>
+}
