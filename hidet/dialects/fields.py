@@ -18,8 +18,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -45,17 +47,22 @@ from xdsl.irdl import (
     BaseAttrAccessor,
     EqAttrConstraint,
     IntConstraint,
+    IRDLAttrConstraint,
     IRDLOperation,
     OpDef,
+    Operand,
     OptPropertyDef,
     PropertyDef,
     VariadicAttrAccessor,
     VarIRConstruct,
+    VarOperand,
     VarOperandDef,
     VarResultDef,
     VerificationContext,
     irdl_attr_definition,
     irdl_op_definition,
+    operand_def,
+    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -81,6 +88,11 @@ Field: TypeAlias = (
 
 FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
 """The constraint of a real number."""
+
+
+def element_def(memref: IRDLAttrConstraint = MemRefType) -> tuple[Operand, VarOperand]:
+    """Return the fields of an indexed memref: the memref and its indices."""
+    return operand_def(memref), var_operand_def(IndexType)
 
 
 @dataclass(frozen=True)
@@ -349,7 +361,7 @@ def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
     return irdl_attr_definition(cast("type[EnumAttribute[Kind]]", made))
 
 
-def _classes(package: str) -> Iterator[type]:
+def _classes(package: str) -> Iterator[Any]:
     """Yield the classes that the modules of a package define."""
     path = import_module(package).__path__
     for info in sorted(iter_modules(path, f"{package}."), key=lambda info: info.name):
@@ -360,11 +372,14 @@ def _classes(package: str) -> Iterator[type]:
 
 
 def dialect_of(package: str) -> Dialect:
-    """Return the dialect of all ops, attributes and types in the modules of a package."""
+    """Return the dialect of all ops, their enumerations, attributes and types in a package."""
     found = list(_classes(package))
     # faster than `issubclass`, which queries ABCs
     ops = [each for each in found if Operation in each.__mro__]
     for op in ops:
         cache_segments(op)
     attributes = [each for each in found if Attribute in each.__mro__]
-    return Dialect(package.rpartition(".")[2], ops, attributes)
+    fields = (field for op in ops for field in op.get_irdl_definition().properties.values())
+    kinds: list[Any] = [getattr(field.constr, "attr", Attribute) for field in fields]
+    own = [kind for kind in kinds if kind.__module__.startswith(f"{package}.")]
+    return Dialect(package.rpartition(".")[2], ops, list(dict.fromkeys(attributes + own)))

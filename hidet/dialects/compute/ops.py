@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
-from hidet.dialects.fields import FieldsOp, enum_attribute
+from hidet.dialects.fields import FieldsOp, element_def, enum_attribute
 from hidet.dialects.shaped import element_of, is_memref, shape_of
 from hidet.dialects.syntax import IndexedRegion, IntegerList, int_array, parse_body, print_body
 
@@ -208,8 +208,7 @@ class LoadOp(AccessingOp):
 
     name = "compute.load"
 
-    source = operand_def(_ARRAY)
-    indices = var_operand_def(IndexType)
+    source, indices = element_def(_ARRAY)
     result = result_def(_ELEMENT)
 
     assembly_format = "$source `[` $indices `]` attr-dict `:` type($source)"
@@ -233,8 +232,7 @@ class StoreOp(AccessingOp):
     name = "compute.store"
 
     value = operand_def(_ELEMENT)
-    target = operand_def(_ARRAY)
-    indices = var_operand_def(IndexType)
+    target, indices = element_def(_ARRAY)
 
     assembly_format = "$value `,` $target `[` $indices `]` attr-dict `:` type($target)"
     traits = traits_def(OwnEffects())

@@ -234,8 +234,6 @@ PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
 OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}
 """The number of operands of packed functions; two by default."""
 
-PackedFunctionAttr = enum_attribute("cuda.packed_function", PackedFunction)
-
 
 @irdl_op_definition
 class PackedOp(ScalarOp):
@@ -251,7 +249,7 @@ class PackedOp(ScalarOp):
 
     T: ClassVar = VarConstraint("T", BaseAttr(VectorType))
 
-    kind = prop_def(PackedFunctionAttr)
+    kind = prop_def(enum_attribute("cuda.packed_function", PackedFunction))
     values = var_operand_def(T)
     result = result_def(T)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, MemRefType, i32
+from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -22,13 +22,11 @@ from hidet.dialects.cuda.memory_access import VectorCopyOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
-from hidet.dialects.fields import enum_attribute
+from hidet.dialects.fields import element_def, enum_attribute
 from hidet.dialects.shaped import element_of
 
 CopyCache = StrEnum("CopyCache", "CA CG")
 """The cache levels of an asynchronous copy: all, or L2 only (16 bytes)."""
-
-CopyCacheAttr = enum_attribute("cuda.copy_cache", CopyCache)
 
 
 @irdl_op_definition
@@ -45,7 +43,7 @@ class CpAsyncOp(VectorCopyOp):
     ENTRY: ClassVar = CP_ASYNC
     KEY: ClassVar = "cache"
 
-    cache = prop_def(CopyCacheAttr)
+    cache = prop_def(enum_attribute("cuda.copy_cache", CopyCache))
     valid = opt_operand_def(IndexType)
 
     assembly_format = (
@@ -82,10 +80,8 @@ class TmaLoadOp(InstructionOp):
     map = operand_def(TensorMapType)
     coordinates = var_operand_def(i32)
     offset = var_operand_def(i32)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
-    barrier = operand_def(MemRefType)
-    barrier_indices = var_operand_def(IndexType)
+    target, target_indices = element_def()
+    barrier, barrier_indices = element_def()
     blocks = opt_operand_def(i32)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -137,8 +133,7 @@ class TmaStoreOp(InstructionOp):
 
     name = "cuda.tma_store"
 
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
+    source, source_indices = element_def()
     map = operand_def(TensorMapType)
     coordinates = var_operand_def(i32)
 

@@ -9,7 +9,6 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.fields import enum_attribute
 from hidet.dialects.shaped import memref_type
 
 Space = StrEnum("Space", "GLOBAL SHARED REGISTER LOCAL")
@@ -71,21 +70,13 @@ def is_variable(value: SSAValue) -> bool:
 Dimension = StrEnum("Dimension", "X Y Z")
 """A dimension of a grid or a block."""
 
-DimensionAttr = enum_attribute("cuda.dimension", Dimension)
-
 ShuffleKind = StrEnum("ShuffleKind", "IDX XOR UP DOWN")
 """The source lane of `cuda.shfl`."""
 
-ShuffleKindAttr = enum_attribute("cuda.shuffle", ShuffleKind)
-
 LeaveKind = StrEnum("LeaveKind", "BREAK CONTINUE RETURN")
 """What `cuda.leave` exits: the loop around it, its iteration, or the kernel."""
-
-LeaveKindAttr = enum_attribute("cuda.leave_kind", LeaveKind)
 
 BufferKind = StrEnum("BufferKind", "ARENA PREPARED CONSTANT")
 """The owner of the memory of a `cuda.buffer`.
 
 `arena`: one call. `prepared`: a weight set. `constant`: the caller (a weight, read live)."""
-
-BufferKindAttr = enum_attribute("cuda.buffer_kind", BufferKind)

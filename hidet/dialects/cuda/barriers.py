@@ -7,7 +7,7 @@ table.
 from functools import partial
 from typing import ClassVar, TypeVar
 
-from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, StringAttr, i1, i32
+from xdsl.dialects.builtin import IntegerType, StringAttr, i1, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -16,7 +16,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
@@ -28,7 +27,7 @@ from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp, define, enum_attribute, one_of
+from hidet.dialects.fields import Field, FieldsOp, define, element_def, enum_attribute, one_of
 
 BLOCK_VOTES: dict[str, Instruction] = {
     kind: Instruction(f"sync_threads_{kind}", (), f"barrier.cta.red.{ptx}.aligned", 50, orders=True)
@@ -38,8 +37,6 @@ BLOCK_VOTES: dict[str, Instruction] = {
 
 BlockVote = StrEnum("BlockVote", "AND OR COUNT")
 """The reduction of a block barrier, as in CUDA's `__syncthreads_*`."""
-
-BlockVoteAttr = enum_attribute("cuda.block_vote", BlockVote)
 
 
 @irdl_op_definition
@@ -54,7 +51,7 @@ class SyncVoteOp(InstructionOp):
     ENTRY: ClassVar = BLOCK_VOTES
     KEY: ClassVar = "kind"
 
-    kind = prop_def(BlockVoteAttr)
+    kind = prop_def(enum_attribute("cuda.block_vote", BlockVote))
     predicate = operand_def(i1)
     result = result_def(IntegerType)
 
@@ -72,8 +69,6 @@ class SyncVoteOp(InstructionOp):
 VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")
 """The reduction of a warp vote, as in CUDA's `__*_sync`."""
 
-VoteKindAttr = enum_attribute("cuda.vote_kind", VoteKind)
-
 
 @irdl_op_definition
 class VoteOp(FieldsOp):
@@ -85,7 +80,7 @@ class VoteOp(FieldsOp):
 
     name = "cuda.vote"
 
-    kind = prop_def(VoteKindAttr)
+    kind = prop_def(enum_attribute("cuda.vote_kind", VoteKind))
     predicate = operand_def(i1)
     mask = opt_operand_def(i32)
     result = result_def(IntegerType)
@@ -317,8 +312,7 @@ BarrierArriveOp = _define(
 class BarrierOp(InstructionOp):
     """An instruction on an mbarrier."""
 
-    barrier = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
+    barrier, indices = element_def()
 
     assembly_format = "$barrier `[` $indices `]` attr-dict `:` type($barrier)"
 
@@ -326,8 +320,7 @@ class BarrierOp(InstructionOp):
 class NumberedBarrierOp(InstructionOp):
     """An instruction on an mbarrier with an i32 operand."""
 
-    barrier = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
+    barrier, indices = element_def()
     number = operand_def(i32)
 
 

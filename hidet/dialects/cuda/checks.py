@@ -39,7 +39,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import FieldsOp, enum_attribute, one_of
+from hidet.dialects.fields import FieldsOp, element_def, enum_attribute, one_of
 
 
 @irdl_op_definition
@@ -99,8 +99,6 @@ class CheckBoundsOp(FieldsOp):
 AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
 """The kind of an access."""
 
-AccessKindAttr = enum_attribute("cuda.access", AccessKind)
-
 
 @irdl_op_definition
 class CheckAccessOp(FieldsOp):
@@ -113,9 +111,8 @@ class CheckAccessOp(FieldsOp):
 
     name = "cuda.check_access"
 
-    kind = prop_def(AccessKindAttr)
-    array = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
+    kind = prop_def(enum_attribute("cuda.access", AccessKind))
+    array, indices = element_def()
     width = prop_def(IntegerAttr[I64])
 
     assembly_format = "$kind $array `[` $indices `]` `width` $width attr-dict `:` type($array)"

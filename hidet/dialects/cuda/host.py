@@ -29,8 +29,8 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.attributes import BufferKind, BufferKindAttr
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.cuda.attributes import BufferKind
+from hidet.dialects.fields import FieldsOp, enum_attribute
 
 
 class KernelCall(FieldsOp, ABC):
@@ -116,7 +116,7 @@ class BufferOp(FieldsOp):
 
     name = "cuda.buffer"
 
-    kind = prop_def(BufferKindAttr)
+    kind = prop_def(enum_attribute("cuda.buffer_kind", BufferKind))
     result = result_def(MemRefType)
     offset = opt_prop_def(IntegerAttr[I64])
     buffer_name = opt_prop_def(StringAttr)

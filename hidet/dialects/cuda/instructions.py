@@ -22,15 +22,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.dialects.cuda.attributes import (
-    Dimension,
-    DimensionAttr,
-    LeaveKind,
-    LeaveKindAttr,
-    ShuffleKindAttr,
-)
+from hidet.dialects.cuda.attributes import Dimension, LeaveKind, ShuffleKind
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp, define, one_of
+from hidet.dialects.fields import Field, FieldsOp, define, enum_attribute, one_of
 from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, to_ascii
 
@@ -53,7 +47,7 @@ class BlockBarrier(OpTrait):
 class IdOp(FieldsOp):
     """An index or extent of the launch along one dimension."""
 
-    dimension = prop_def(DimensionAttr)
+    dimension = prop_def(enum_attribute("cuda.dimension", Dimension))
     result = result_def(IndexType)
 
     assembly_format = "$dimension attr-dict"
@@ -123,7 +117,7 @@ class ShflOp(FieldsOp):
 
     T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
 
-    kind = prop_def(ShuffleKindAttr)
+    kind = prop_def(enum_attribute("cuda.shuffle", ShuffleKind))
     value = operand_def(T)
     lane = operand_def(i32)
     width = opt_prop_def(one_of(SEGMENTS, "segments of {} lanes; 2, 4, 8 or 16"))
@@ -146,7 +140,7 @@ class LeaveOp(FieldsOp):
 
     name = "cuda.leave"
 
-    kind = prop_def(LeaveKindAttr)
+    kind = prop_def(enum_attribute("cuda.leave_kind", LeaveKind))
 
     assembly_format = "$kind attr-dict"
     traits = traits_def(MachineEffect())

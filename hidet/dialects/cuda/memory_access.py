@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import (
     BFloat16Type,
     FixedBitwidthType,
     Float16Type,
-    IndexType,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -24,7 +23,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -42,7 +40,7 @@ from hidet.dialects.effects import (
     read,
     write,
 )
-from hidet.dialects.fields import FieldsOp, enum_attribute
+from hidet.dialects.fields import FieldsOp, element_def, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
 
@@ -91,16 +89,12 @@ VECTOR_BYTES = tuple(1 << power for power in range(ACCESS_BYTES.bit_length()))
 CacheHint = StrEnum("CacheHint", "CA CG CS LU CV NC WB WT")
 """The cache operator of a load (`LOADS`) or a store (`STORES`)."""
 
-CacheHintAttr = enum_attribute("cuda.cache_hint", CacheHint)
-
 
 class MemoryCopyOp(FieldsOp):
     """A copy of contiguous elements between memrefs."""
 
-    source = operand_def(MemRefType)
-    source_indices = var_operand_def(IndexType)
-    target = operand_def(MemRefType)
-    target_indices = var_operand_def(IndexType)
+    source, source_indices = element_def()
+    target, target_indices = element_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -140,7 +134,7 @@ class HintedCopyOp(VectorCopyOp):
 
     name = "cuda.hinted_copy"
 
-    hint = prop_def(CacheHintAttr)
+    hint = prop_def(enum_attribute("cuda.cache_hint", CacheHint))
 
     assembly_format = (
         "$hint $source `[` $source_indices `]` `to` $target `[` $target_indices `]` "
@@ -168,8 +162,6 @@ class HintedCopyOp(VectorCopyOp):
 AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
 """The memory order of an access (PTX ISA, Memory Consistency Model)."""
 
-AccessOrderAttr = enum_attribute("cuda.access_order", AccessOrder)
-
 AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
 """The scope of an ordered access: block, GPU, system."""
 
@@ -181,7 +173,7 @@ class _OrderedOp(InstructionOp):
 
     T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
 
-    order = prop_def(AccessOrderAttr)
+    order = prop_def(enum_attribute("cuda.access_order", AccessOrder))
     scope = prop_def(AccessScopeAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -211,8 +203,7 @@ class OrderedLoadOp(_OrderedOp):
 
     name = "cuda.ordered_load"
 
-    source = operand_def(MemRefType.constr(_OrderedOp.T))
-    indices = var_operand_def(IndexType)
+    source, indices = element_def(MemRefType.constr(_OrderedOp.T))
     result = result_def(_OrderedOp.T)
 
     assembly_format = "$order $scope $source `[` $indices `]` attr-dict `:` type($source)"
@@ -225,8 +216,7 @@ class OrderedStoreOp(_OrderedOp):
     name = "cuda.ordered_store"
 
     value = operand_def(_OrderedOp.T)
-    target = operand_def(MemRefType.constr(_OrderedOp.T))
-    indices = var_operand_def(IndexType)
+    target, indices = element_def(MemRefType.constr(_OrderedOp.T))
 
     assembly_format = (
         "$order $scope $value `,` $target `[` $indices `]` attr-dict `:` type($target)"
@@ -280,8 +270,6 @@ ATOMIC_PAIRS: dict[str, Instruction] = {
 AtomicKind = StrEnum("AtomicKind", "ADD MAX MIN UMAX UMIN AND OR XOR EXCHANGE CAS")
 """The update of an atomic; integers are signed, except for `umax` and `umin`."""
 
-AtomicKindAttr = enum_attribute("cuda.atomic_kind", AtomicKind)
-
 
 @irdl_op_definition
 class AtomicOp(AccessingOp):
@@ -296,11 +284,10 @@ class AtomicOp(AccessingOp):
 
     T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
 
-    kind = prop_def(AtomicKindAttr)
+    kind = prop_def(enum_attribute("cuda.atomic_kind", AtomicKind))
     value = operand_def(T)
     expected = opt_operand_def(T)
-    memref = operand_def(MemRefType.constr(T))
-    indices = var_operand_def(IndexType)
+    memref, indices = element_def(MemRefType.constr(T))
     scope = opt_prop_def(AccessScopeAttr)
     result = result_def(T)
 
@@ -336,8 +323,7 @@ class AtomicPairOp(InstructionOp):
 
     first = operand_def(T)
     second = operand_def(T)
-    memref = operand_def(MemRefType.constr(T))
-    indices = var_operand_def(IndexType)
+    memref, indices = element_def(MemRefType.constr(T))
     scope = opt_prop_def(AccessScopeAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

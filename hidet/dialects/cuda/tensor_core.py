@@ -2,16 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    StringAttr,
-    UnitAttr,
-    i1,
-    i64,
-)
+from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, UnitAttr, i1, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -20,7 +11,6 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -31,7 +21,7 @@ from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.memory_access import MemoryCopyOp
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
-from hidet.dialects.fields import one_of
+from hidet.dialects.fields import element_def, one_of
 from hidet.dialects.shaped import element_of
 
 
@@ -66,12 +56,9 @@ class MmaSyncOp(_MmaOp):
     ENTRY: ClassVar = MMA_SYNC
     ADDRESSES: ClassVar = ("c", "a", "b")
 
-    a = operand_def(MemRefType)
-    a_indices = var_operand_def(IndexType)
-    b = operand_def(MemRefType)
-    b_indices = var_operand_def(IndexType)
-    c = operand_def(MemRefType)
-    c_indices = var_operand_def(IndexType)
+    a, a_indices = element_def()
+    b, b_indices = element_def()
+    c, c_indices = element_def()
 
     assembly_format = (
         "$config $a `[` $a_indices `]` `,` $b `[` $b_indices `]` `,` $c `[` $c_indices `]` "
@@ -153,8 +140,7 @@ class MatrixDescriptorOp(InstructionOp):
     ENTRY: ClassVar = DESCRIPTOR
     TEMPLATE: ClassVar = ("leading", "stride", "swizzle")
 
-    source = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
+    source, indices = element_def()
     leading = prop_def(_DISTANCE)
     stride = prop_def(_DISTANCE)
     swizzle = prop_def(
@@ -190,8 +176,7 @@ class WgmmaOp(_MmaOp):
 
     a = operand_def(i64)
     b = operand_def(i64)
-    d = operand_def(MemRefType)
-    d_indices = var_operand_def(IndexType)
+    d, d_indices = element_def()
     accumulate = operand_def(i1)
     trans_a = opt_prop_def(UnitAttr)
     trans_b = opt_prop_def(UnitAttr)
@@ -215,11 +200,9 @@ class WgmmaRsOp(_MmaOp):
     TEMPLATE: ClassVar = ("trans_b",)
     ADDRESSES: ClassVar = ("d", "a")
 
-    a = operand_def(MemRefType)
-    a_indices = var_operand_def(IndexType)
+    a, a_indices = element_def()
     b = operand_def(i64)
-    d = operand_def(MemRefType)
-    d_indices = var_operand_def(IndexType)
+    d, d_indices = element_def()
     accumulate = operand_def(i1)
     trans_b = opt_prop_def(UnitAttr)
 
@@ -259,8 +242,7 @@ class WgmmaFenceOperandOp(InstructionOp):
     TEMPLATE: ClassVar = ("count",)
 
     count = prop_def(IntegerAttr[I64])
-    d = operand_def(MemRefType)
-    d_indices = var_operand_def(IndexType)
+    d, d_indices = element_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     assembly_format = "$d `[` $d_indices `]` `count` $count attr-dict `:` type($d)"

@@ -6,15 +6,7 @@ Parts of the dynamic shared memory of a block, and arrays of other blocks of its
 from typing import ClassVar
 
 from xdsl.dialects.arith import CmpiOp
-from xdsl.dialects.builtin import (
-    I64,
-    FixedBitwidthType,
-    IndexType,
-    IntegerAttr,
-    MemRefType,
-    i32,
-    i64,
-)
+from xdsl.dialects.builtin import I64, FixedBitwidthType, IntegerAttr, MemRefType, i32, i64
 from xdsl.ir import Operation
 from xdsl.irdl import (
     BaseAttr,
@@ -24,22 +16,20 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
-    var_operand_def,
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import FieldsOp, element_def
 from hidet.dialects.shaped import memref_type, nbytes_of
 
 
 class _AddressOp(FieldsOp):
     """Computes the address of an element."""
 
-    source = operand_def(MemRefType)
-    indices = var_operand_def(IndexType)
+    source, indices = element_def()
 
     traits = traits_def(Pure())
 
