@@ -79,12 +79,6 @@ def define(
     return fields.define(family, f"graph.{name}", summary, **traits)
 
 
-def comparison(floats: str, integers: str, booleans: str) -> tuple[ScalarOp, ScalarOp, ScalarOp]:
-    """Return the scalar ops of a comparison, by the predicates of `arith.cmpf` and `arith.cmpi`."""
-    compare = partial(arith.CmpiOp, arg=integers), partial(arith.CmpiOp, arg=booleans)
-    return partial(arith.CmpfOp, arg=floats), *compare
-
-
 class UnaryOp(SameTypeOp, ABC):
     """A function of each element of numbers."""
 
@@ -95,6 +89,9 @@ class FloatUnaryOp(UnaryOp, ABC):
     """A function of each floating-point element."""
 
     ELEMENTS: ClassVar = FLOATS
+
+
+_unary, _float_unary = partial(define, UnaryOp), partial(define, FloatUnaryOp)
 
 
 @irdl_op_definition
@@ -153,49 +150,45 @@ class BitcastOp(RetypingOp):
         return super()._infer_type()
 
 
-AbsOp = define(UnaryOp, "abs", "The absolute value.", math.AbsFOp, math.AbsIOp)
-NegOp = define(UnaryOp, "neg", "The negative.")
-SignOp = define(UnaryOp, "sign", "-1, 0 or 1 with the sign of the element; 0 for NaN.")
-ReluOp = define(UnaryOp, "relu", "The element where it is positive, else 0; NaN stays NaN.")
-ExpOp = define(FloatUnaryOp, "exp", "e to the power of the element.", math.ExpOp)
-Exp2Op = define(FloatUnaryOp, "exp2", "2 to the power of the element.", math.Exp2Op)
-Expm1Op = define(
-    FloatUnaryOp, "expm1", "e to the power of the element, minus 1, exact near 0.", math.ExpM1Op
+AbsOp = _unary("abs", "The absolute value.", math.AbsFOp, math.AbsIOp)
+NegOp = _unary("neg", "The negative.")
+SignOp = _unary("sign", "-1, 0 or 1 with the sign of the element; 0 for NaN.")
+ReluOp = _unary("relu", "The element where it is positive, else 0; NaN stays NaN.")
+ExpOp = _float_unary("exp", "e to the power of the element.", math.ExpOp)
+Exp2Op = _float_unary("exp2", "2 to the power of the element.", math.Exp2Op)
+Expm1Op = _float_unary(
+    "expm1", "e to the power of the element, minus 1, exact near 0.", math.ExpM1Op
 )
-LogOp = define(FloatUnaryOp, "log", "The natural logarithm.", math.LogOp)
-Log2Op = define(FloatUnaryOp, "log2", "The logarithm to base 2.", math.Log2Op)
-Log10Op = define(FloatUnaryOp, "log10", "The logarithm to base 10.", math.Log10Op)
-Log1pOp = define(
-    FloatUnaryOp, "log1p", "The natural logarithm of 1 + element, exact near 0.", math.Log1pOp
+LogOp = _float_unary("log", "The natural logarithm.", math.LogOp)
+Log2Op = _float_unary("log2", "The logarithm to base 2.", math.Log2Op)
+Log10Op = _float_unary("log10", "The logarithm to base 10.", math.Log10Op)
+Log1pOp = _float_unary("log1p", "The natural logarithm of 1 + element, exact near 0.", math.Log1pOp)
+SqrtOp = _float_unary("sqrt", "The square root; NaN below 0.", math.SqrtOp)
+RsqrtOp = _float_unary("rsqrt", "1 over the square root.", math.RsqrtOp)
+ReciprocalOp = _float_unary("reciprocal", "1 over the element.")
+SinOp = _float_unary("sin", "The sine of an angle in radians.", math.SinOp)
+CosOp = _float_unary("cos", "The cosine of an angle in radians.", math.CosOp)
+TanOp = _float_unary("tan", "The tangent of an angle in radians.", math.TanOp)
+AsinOp = _float_unary("asin", "The inverse sine, in radians.", math.AsinOp)
+AcosOp = _float_unary("acos", "The inverse cosine, in radians.", math.AcosOp)
+AtanOp = _float_unary("atan", "The inverse tangent, in radians.", math.AtanOp)
+AsinhOp = _float_unary("asinh", "The inverse hyperbolic sine.", math.AsinhOp)
+AcoshOp = _float_unary("acosh", "The inverse hyperbolic cosine.", math.AcoshOp)
+AtanhOp = _float_unary("atanh", "The inverse hyperbolic tangent.", math.AtanhOp)
+LgammaOp = _float_unary("lgamma", "The logarithm of |gamma(x)|.", library("lgamma"))
+SinhOp = _float_unary("sinh", "The hyperbolic sine.", math.SinhOp)
+CoshOp = _float_unary("cosh", "The hyperbolic cosine.", math.CoshOp)
+TanhOp = _float_unary("tanh", "The hyperbolic tangent.", math.TanhOp)
+ErfOp = _float_unary("erf", "The error function.", math.ErfOp)
+ErfcOp = _float_unary(
+    "erfc", "1 minus the error function, exact where that is near 0.", library("erfc")
 )
-SqrtOp = define(FloatUnaryOp, "sqrt", "The square root; NaN below 0.", math.SqrtOp)
-RsqrtOp = define(FloatUnaryOp, "rsqrt", "1 over the square root.", math.RsqrtOp)
-ReciprocalOp = define(FloatUnaryOp, "reciprocal", "1 over the element.")
-SinOp = define(FloatUnaryOp, "sin", "The sine of an angle in radians.", math.SinOp)
-CosOp = define(FloatUnaryOp, "cos", "The cosine of an angle in radians.", math.CosOp)
-TanOp = define(FloatUnaryOp, "tan", "The tangent of an angle in radians.", math.TanOp)
-AsinOp = define(FloatUnaryOp, "asin", "The inverse sine, in radians.", math.AsinOp)
-AcosOp = define(FloatUnaryOp, "acos", "The inverse cosine, in radians.", math.AcosOp)
-AtanOp = define(FloatUnaryOp, "atan", "The inverse tangent, in radians.", math.AtanOp)
-AsinhOp = define(FloatUnaryOp, "asinh", "The inverse hyperbolic sine.", math.AsinhOp)
-AcoshOp = define(FloatUnaryOp, "acosh", "The inverse hyperbolic cosine.", math.AcoshOp)
-AtanhOp = define(FloatUnaryOp, "atanh", "The inverse hyperbolic tangent.", math.AtanhOp)
-LgammaOp = define(FloatUnaryOp, "lgamma", "The logarithm of |gamma(x)|.", library("lgamma"))
-SinhOp = define(FloatUnaryOp, "sinh", "The hyperbolic sine.", math.SinhOp)
-CoshOp = define(FloatUnaryOp, "cosh", "The hyperbolic cosine.", math.CoshOp)
-TanhOp = define(FloatUnaryOp, "tanh", "The hyperbolic tangent.", math.TanhOp)
-ErfOp = define(FloatUnaryOp, "erf", "The error function.", math.ErfOp)
-ErfcOp = define(
-    FloatUnaryOp, "erfc", "1 minus the error function, exact where that is near 0.", library("erfc")
-)
-SigmoidOp = define(FloatUnaryOp, "sigmoid", "1 / (1 + exp(-x)).")
-SiluOp = define(FloatUnaryOp, "silu", "x * sigmoid(x).")
-FloorOp = define(FloatUnaryOp, "floor", "The largest integer not above the element.", math.FloorOp)
-CeilOp = define(FloatUnaryOp, "ceil", "The smallest integer not below the element.", math.CeilOp)
-RoundOp = define(
-    FloatUnaryOp, "round", "The nearest integer; halves go to the even one.", math.RoundEvenOp
-)
-TruncOp = define(FloatUnaryOp, "trunc", "The integer part.", math.TruncOp)
+SigmoidOp = _float_unary("sigmoid", "1 / (1 + exp(-x)).")
+SiluOp = _float_unary("silu", "x * sigmoid(x).")
+FloorOp = _float_unary("floor", "The largest integer not above the element.", math.FloorOp)
+CeilOp = _float_unary("ceil", "The smallest integer not below the element.", math.CeilOp)
+RoundOp = _float_unary("round", "The nearest integer; halves go to the even one.", math.RoundEvenOp)
+TruncOp = _float_unary("trunc", "The integer part.", math.TruncOp)
 
 
 class TwoOperandsOp(GraphOp, ABC):
@@ -248,6 +241,19 @@ class ComparisonOp(TwoOperandsOp, ABC):
         return TensorType(i1, super()._infer_type().shape)
 
 
+def _comparison(
+    name: str, summary: str, floats: str, integers: str, booleans: str
+) -> type[ComparisonOp]:
+    """Return a comparison with these predicates of `arith.cmpf` and `arith.cmpi`."""
+    compare = partial(arith.CmpiOp, arg=integers), partial(arith.CmpiOp, arg=booleans)
+    return define(ComparisonOp, name, summary, partial(arith.CmpfOp, arg=floats), *compare)
+
+
+_binary, _arithmetic = partial(define, BinaryOp), partial(define, ArithmeticOp)
+_float_binary = partial(define, FloatBinaryOp)
+_bitwise, _shift = partial(define, BitwiseOp), partial(define, ShiftOp)
+
+
 @irdl_op_definition
 class WhereOp(GraphOp):
     """A selection by a condition; all three operands broadcast."""
@@ -267,87 +273,54 @@ class WhereOp(GraphOp):
         return TensorType(lhs.element_type, shape)
 
 
-AddOp = define(BinaryOp, "add", "The sum.", arith.AddfOp, arith.AddiOp, arith.OrIOp)
-SubOp = define(ArithmeticOp, "sub", "The difference.", arith.SubfOp, arith.SubiOp)
-MulOp = define(BinaryOp, "mul", "The product.", arith.MulfOp, arith.MuliOp, arith.AndIOp)
-DivOp = define(FloatBinaryOp, "div", "The quotient of floating-point numbers.", arith.DivfOp)
-FloorDivideOp = define(
-    ArithmeticOp, "floor_divide", "The quotient, rounded down. An integer divisor must not be 0."
+AddOp = _binary("add", "The sum.", arith.AddfOp, arith.AddiOp, arith.OrIOp)
+SubOp = _arithmetic("sub", "The difference.", arith.SubfOp, arith.SubiOp)
+MulOp = _binary("mul", "The product.", arith.MulfOp, arith.MuliOp, arith.AndIOp)
+DivOp = _float_binary("div", "The quotient of floating-point numbers.", arith.DivfOp)
+FloorDivideOp = _arithmetic(
+    "floor_divide", "The quotient, rounded down. An integer divisor must not be 0."
 )
-RemainderOp = define(
-    ArithmeticOp, "remainder", "The remainder of `floor_divide`, with the sign of the divisor."
+RemainderOp = _arithmetic(
+    "remainder", "The remainder of `floor_divide`, with the sign of the divisor."
 )
-FmodOp = define(
-    ArithmeticOp,
+FmodOp = _arithmetic(
     "fmod",
     "The remainder of truncating division, with the sign of the dividend.",
     library("fmod"),
     arith.RemSIOp,
 )
-PowOp = define(
-    ArithmeticOp, "pow", "The left to the power of the right.", math.PowFOp, math.IPowIOp
+PowOp = _arithmetic("pow", "The left to the power of the right.", math.PowFOp, math.IPowIOp)
+MaximumOp = _binary(
+    "maximum", "The larger; NaN if either is.", arith.MaximumfOp, arith.MaxSIOp, arith.OrIOp
 )
-MaximumOp = define(
-    BinaryOp,
-    "maximum",
-    "The larger; NaN if either is.",
-    arith.MaximumfOp,
-    arith.MaxSIOp,
-    arith.OrIOp,
+MinimumOp = _binary(
+    "minimum", "The smaller; NaN if either is.", arith.MinimumfOp, arith.MinSIOp, arith.AndIOp
 )
-MinimumOp = define(
-    BinaryOp,
-    "minimum",
-    "The smaller; NaN if either is.",
-    arith.MinimumfOp,
-    arith.MinSIOp,
-    arith.AndIOp,
-)
-Atan2Op = define(
-    FloatBinaryOp, "atan2", "The angle of the point (right, left), in radians.", math.Atan2Op
-)
-HypotOp = define(
-    FloatBinaryOp, "hypot", "The length of the vector (left, right).", library("hypot")
-)
-CopysignOp = define(
-    FloatBinaryOp, "copysign", "The left with the sign of the right.", math.CopySignOp
-)
-NextafterOp = define(
-    FloatBinaryOp,
+Atan2Op = _float_binary("atan2", "The angle of the point (right, left), in radians.", math.Atan2Op)
+HypotOp = _float_binary("hypot", "The length of the vector (left, right).", library("hypot"))
+CopysignOp = _float_binary("copysign", "The left with the sign of the right.", math.CopySignOp)
+NextafterOp = _float_binary(
     "nextafter",
     "The next representable number from the left operand towards the right.",
     library("nextafter"),
 )
-BitwiseAndOp = define(
-    BitwiseOp, "bitwise_and", "The bits set in both.", None, arith.AndIOp, arith.AndIOp
+BitwiseAndOp = _bitwise("bitwise_and", "The bits set in both.", None, arith.AndIOp, arith.AndIOp)
+BitwiseOrOp = _bitwise("bitwise_or", "The bits set in either.", None, arith.OrIOp, arith.OrIOp)
+BitwiseXorOp = _bitwise(
+    "bitwise_xor", "The bits set in one of the two.", None, arith.XOrIOp, arith.XOrIOp
 )
-BitwiseOrOp = define(
-    BitwiseOp, "bitwise_or", "The bits set in either.", None, arith.OrIOp, arith.OrIOp
+BitwiseLeftShiftOp = _shift(
+    "bitwise_left_shift", "The left shift; 0 if the count exceeds the width.", None, arith.ShLIOp
 )
-BitwiseXorOp = define(
-    BitwiseOp, "bitwise_xor", "The bits set in one of the two.", None, arith.XOrIOp, arith.XOrIOp
-)
-BitwiseLeftShiftOp = define(
-    ShiftOp,
-    "bitwise_left_shift",
-    "The left shift; 0 if the count exceeds the width.",
-    None,
-    arith.ShLIOp,
-)
-BitwiseRightShiftOp = define(
-    ShiftOp,
+BitwiseRightShiftOp = _shift(
     "bitwise_right_shift",
     "The arithmetic right shift; the sign if the count exceeds the width.",
     None,
     arith.ShRSIOp,
 )
-EqOp = define(ComparisonOp, "eq", "Whether the two are equal.", *comparison("oeq", "eq", "eq"))
-NeOp = define(ComparisonOp, "ne", "Whether the two differ.", *comparison("une", "ne", "ne"))
-LtOp = define(ComparisonOp, "lt", "Whether the left is smaller.", *comparison("olt", "slt", "ult"))
-LeOp = define(
-    ComparisonOp, "le", "Whether the left is smaller or equal.", *comparison("ole", "sle", "ule")
-)
-GtOp = define(ComparisonOp, "gt", "Whether the left is larger.", *comparison("ogt", "sgt", "ugt"))
-GeOp = define(
-    ComparisonOp, "ge", "Whether the left is larger or equal.", *comparison("oge", "sge", "uge")
-)
+EqOp = _comparison("eq", "Whether the two are equal.", "oeq", "eq", "eq")
+NeOp = _comparison("ne", "Whether the two differ.", "une", "ne", "ne")
+LtOp = _comparison("lt", "Whether the left is smaller.", "olt", "slt", "ult")
+LeOp = _comparison("le", "Whether the left is smaller or equal.", "ole", "sle", "ule")
+GtOp = _comparison("gt", "Whether the left is larger.", "ogt", "sgt", "ugt")
+GeOp = _comparison("ge", "Whether the left is larger or equal.", "oge", "sge", "uge")

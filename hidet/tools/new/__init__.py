@@ -161,14 +161,14 @@ def _join(operands: tuple[str, ...], form: str) -> str:
 
 
 _FAMILIES: dict[int, tuple[str, tuple[str, ...], str]] = {
-    1: ("FloatUnaryOp", ("x",), "%x : tensor<2x3xf32>"),
+    1: ("_float_unary", ("x",), "%x : tensor<2x3xf32>"),
     2: (
-        "FloatBinaryOp",
+        "_float_binary",
         ("x", "y"),
         "%x, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>",
     ),
 }
-"""The base class, the operands and the text of operators of a number of tensors."""
+"""What defines the operation, the operands and the text of operators of a number of tensors."""
 
 
 def _is_decomposed(name: str, operands: int) -> bool:
@@ -212,7 +212,7 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
     if name in (op.name.removeprefix("graph.") for op in Graph.operations):
         raise HidetError(f"there is an operator 'graph.{name}' already")
     is_decomposed = _is_decomposed(name, count)
-    (base, names, text), title = _FAMILIES[count], class_name(name)
+    (family, names, text), title = _FAMILIES[count], class_name(name)
     summary = scalar.summary if scalar else f"Replace: what {name} gives"
     changed: list[str] = []
     if scalar is None:
@@ -227,10 +227,10 @@ def new_operator(tree: Tree, name: str, operands: int | None = None) -> list[str
         changed.append(
             tree.insert(kept, f'{line}"Replace: why it is kept",\n', before="    aten.all: ")
         )
-    fields = f'{base}, "{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
-    operation = f"{title}Op = define({fields})\n"
+    fields = f'"{name}", "{summary}."{f", {scalar.source}" if scalar else ""}'
+    operation = f"{title}Op = {family}({fields})\n"
     if len(operation) > 101:
-        operation = f"{title}Op = define(\n    {fields}\n)\n"
+        operation = f"{title}Op = {family}(\n    {fields}\n)\n"
     lit_test = fill(
         "operator.mlir",
         name=name,
