@@ -170,7 +170,9 @@ class FormAlgebra:
             single = self._single_quotient(short, divisor)
             if single is not None:
                 for atom, coefficient in exact.terms.items():
-                    whole += self._quotient_of_multiple(atom, coefficient, divisor)
+                    common = gcd(coefficient, divisor)
+                    quotient = self._quotient(LinearForm.of(atom), divisor // common)
+                    whole += quotient * (coefficient // common)
                 return whole + more + single, short - single * divisor
         big, _, scale = self._drop_small(rest, divisor)
         quotient = whole + self._quotient(_exactly_divided(big, scale), divisor // scale)
@@ -252,11 +254,6 @@ class FormAlgebra:
                 break
         scale = gcd(divisor, big.constant, *big.terms.values())
         return big, small, scale
-
-    def _quotient_of_multiple(self, atom: Atom, coefficient: int, divisor: int) -> LinearForm:
-        """Return `coefficient * atom / divisor`, which is exact."""
-        common = gcd(coefficient, divisor)
-        return self._quotient(LinearForm.of(atom), divisor // common) * (coefficient // common)
 
     def _quotient(self, form: LinearForm, divisor: int) -> LinearForm:
         """Return the quotient as an atom; that of a quotient or a remainder is simplified."""

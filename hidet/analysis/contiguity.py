@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from operator import mul
 
+import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from hidet.analysis.algebra import Memo
@@ -13,6 +14,7 @@ from hidet.analysis.forms import LinearForm, Variable
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, StoreOp
+from hidet.dialects.effects import element_accesses
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of, size_of
 from hidet.dialects.walking import ops_of_class
 
@@ -105,13 +107,10 @@ class _Addresses:
 
     def _accesses_of(self, view: GridOp | SinkOp) -> list[tuple[SSAValue, list[LinearForm]]]:
         """Return the tensor and the index forms of each load in a grid, or store in a sink."""
-        if isinstance(view, SinkOp):
-            stores = ops_of_class(view.body, StoreOp)
-            accesses = [(store.target, store.indices) for store in stores]
-        else:
-            loads = ops_of_class(view.body, LoadOp)
-            accesses = [(load.source, load.indices) for load in loads]
-        return [(memory, [*map(self._forms.form, indices)]) for memory, indices in accesses]
+        kind = StoreOp if isinstance(view, SinkOp) else LoadOp
+        accesses = (each for op in ops_of_class(view.body, kind) for each in element_accesses(op))
+        elements = (access.element for access in accesses)
+        return [(memory, [*map(self._forms.form, indices)]) for memory, indices in elements]
 
     def count_adjacent(self, view: SSAValue, dim: int) -> int:
         """Return the number of samples whose successor along a dimension is adjacent in memory."""
@@ -157,9 +156,7 @@ def _samples(shape: Sequence[int], dim: int, length: int) -> Iterator[list[int]]
     for number in range(SAMPLES):
         # An odd stride, so that all dimensions vary.
         linear = number * (total // SAMPLES | 1) % total
-        index: list[int] = []
-        for n, unit in reversed(list(enumerate(units))):
-            index.insert(0, linear % unit * (length if n == dim else 1))
-            linear //= unit
+        index = [int(at) for at in np.unravel_index(linear, units)]
+        index[dim] *= length
         if index[dim] + length <= shape[dim]:
             yield index

@@ -143,11 +143,6 @@ def _cast(forms: IndexForms, op: Operation, algebra: FormAlgebra) -> LinearForm 
     return None
 
 
-def _checked(forms: IndexForms, op: CheckedIndexOp, algebra: FormAlgebra) -> LinearForm | None:
-    """Return the form of the index if ranges prove that it is in bounds."""
-    return forms.form(op.index) if is_proven(forms, op) else None
-
-
 def is_proven(forms: IndexForms, op: CheckedIndexOp) -> bool:
     """Return whether ranges prove that a checked index is in bounds."""
     lo, hi = forms.algebra(op.parent).range(forms.form(op.index))
@@ -197,7 +192,7 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     arith.MinUIOp: _extremum(1),
     arith.MaxUIOp: _extremum(-1),
     arith.SelectOp: _select,
-    CheckedIndexOp: _checked,
+    CheckedIndexOp: lambda forms, op, _: forms.form(op.index) if is_proven(forms, op) else None,
     arith.IndexCastOp: _cast,
     BlockDimOp: _id,
     BlockIdOp: _id,

@@ -49,11 +49,6 @@ class Range(NamedTuple):
         """Return the smallest range that contains both."""
         return Range(min(self.lo, other.lo), max(self.hi, other.hi))
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether the range is smaller than that of 64-bit integers."""
-        return self.lo > ANY.lo or self.hi < ANY.hi
-
 
 ANY = Range.signed(64)
 """The range of an unknown index."""

@@ -14,6 +14,7 @@ from hidet.analysis.forms import Atom, LinearForm, Quotient, Range, Remainder
 from hidet.analysis.grids import is_view, loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import digits_of
+from hidet.analysis.value_ranges import terminators_of
 from hidet.analysis.windows import Window, window_of
 from hidet.dialects.compute import GridOp, LoadOp
 from hidet.dialects.constants import is_zero
@@ -223,17 +224,15 @@ class _Recognition:
         if value is self.load.result:
             return True
         branch = value.owner
-        if not isinstance(branch, scf.IfOp) or not branch.false_region.blocks:
+        if not isinstance(branch, scf.IfOp):
             return False
-        ends = [region.block.last_op for region in (branch.true_region, branch.false_region)]
-        inside, outside = (None if end is None else end.operands[0] for end in ends)
+        inside, outside = (end.operands[0] for end in terminators_of(branch))
         known: list[Condition] = [
             (form.without_constant, Range(-form.constant, axis.extent - 1 - form.constant))
             for form, axis in zip(forms[1:-1], axes, strict=True)
         ]
         return (
             inside is self.load.result
-            and outside is not None
             and is_zero(outside)
             and self._holds(branch.cond, self.algebra.under(known))
         )

@@ -15,7 +15,7 @@ from xdsl.traits import IsolatedFromAbove
 from hidet.analysis.algebra import FormAlgebra, Memo
 from hidet.analysis.conditions import conditions_of, decide, predicate_of
 from hidet.analysis.form_rules import form_of_result
-from hidet.analysis.forms import LinearForm, Range
+from hidet.analysis.forms import ANY, LinearForm, Range
 from hidet.analysis.value_ranges import divisibility_of_value, range_of_value
 from hidet.dialects.effects import has_trait
 
@@ -49,7 +49,7 @@ class IndexForms:
         `at` if given. An unknown limit is that of 64-bit integers.
         """
         limits = self._algebra_for(index, at).range(self._form_of(index))
-        return limits if limits.is_bounded else None
+        return limits if limits.lo > ANY.lo or limits.hi < ANY.hi else None
 
     def divisibility(self, index: SSAValue | LinearForm) -> int:
         """Return a number that always divides an index; 0 for the index 0."""

@@ -69,11 +69,8 @@ def may_alias(one: SSAValue, other: SSAValue) -> bool:
     declares `__restrict__`: the runtime never passes outputs that overlap inputs. Only those of a
     kernel marked `cuda.may_alias` may.
     """
-    if (
-        memory_space(one) is not None
-        and memory_space(other) is not None
-        and memory_space(one) is not memory_space(other)
-    ):
+    spaces = {memory_space(one), memory_space(other)}
+    if len(spaces) > 1 and None not in spaces:
         return False
     one, other = root_of(one), root_of(other)
     return one is other or not (_is_noalias(one) and _is_noalias(other))
@@ -131,24 +128,18 @@ def memory_of(array: SSAValue) -> Memory:
     return MemoryClass.GLOBAL if is_global else array
 
 
-def _is_local(memory: Memory) -> bool:
-    return isinstance(memory, SSAValue) and space_of(memory.type) is Space.LOCAL
-
-
 def writes_of(op: Operation) -> set[Memory]:
     """Return the memory that an operation writes, without that of nested operations."""
     if is_arithmetic(op):
         return set()
-    is_convergent = has_trait(type(op), Collective)
-    convergent = {MemoryClass.CONVERGENT} if is_convergent else set[Memory]()
     effects = effects_of(op)
+    written = [] if effects is None else accessed(effects, WRITE)
+    found = {MemoryClass.OTHER_THREADS if w is None else memory_of(w) for w in written}
     if effects is None:
-        return {MemoryClass.ANY, *convergent}
-    written = accessed(effects, MemoryEffectKind.WRITE)
-    return {
-        *(MemoryClass.OTHER_THREADS if w is None else memory_of(w) for w in written),
-        *convergent,
-    }
+        found.add(MemoryClass.ANY)
+    if has_trait(type(op), Collective):
+        found.add(MemoryClass.CONVERGENT)
+    return found
 
 
 def reads_of_expression(op: Operation) -> set[Memory]:
@@ -166,12 +157,12 @@ class WritesAfter:
 
     def add(self, memories: set[Memory], position: int) -> None:
         """Record the writes of the operation at a position, which precedes all recorded ones."""
-        for memory in memories:
-            self.next[memory] = position
+        self.next |= dict.fromkeys(memories, position)
 
     def is_written_before(self, memory: Memory, position: int) -> bool:
         """Return whether a memory may be written between here and a later position."""
         aliases: list[Memory] = [memory, MemoryClass.ANY]
-        if memory is not MemoryClass.CONVERGENT and not _is_local(memory):
+        is_local = isinstance(memory, SSAValue) and space_of(memory.type) is Space.LOCAL
+        if memory is not MemoryClass.CONVERGENT and not is_local:
             aliases.append(MemoryClass.OTHER_THREADS)
         return any(self.next.get(alias, position) < position for alias in aliases)

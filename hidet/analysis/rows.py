@@ -61,19 +61,18 @@ def row_reduces(grid: GridOp) -> list[ReduceOp]:
     Those inside a branch or another reduction are excluded, since every worker must reach them, and
     so are sliding windows.
     """
-    return [
-        op
-        for op in grid.body.block.ops
-        if isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and not _slides(grid, op)
-    ]
+    return [op for op in _long_reduces(grid) if not _slides(grid, op)]
 
 
 def has_windows(grid: GridOp) -> bool:
     """Return whether a grid reduces long sliding windows, with one thread each."""
-    return any(
-        isinstance(op, ReduceOp) and prod(op.shape) >= MIN_ROW and _slides(grid, op)
-        for op in grid.body.block.ops
-    )
+    return any(_slides(grid, op) for op in _long_reduces(grid))
+
+
+def _long_reduces(grid: GridOp) -> list[ReduceOp]:
+    """Return the long reductions of a grid, which are not inside of others, or of branches."""
+    reduces = (op for op in grid.body.block.ops if isinstance(op, ReduceOp))
+    return [op for op in reduces if prod(op.shape) >= MIN_ROW]
 
 
 def _slides(grid: GridOp, reduce: ReduceOp) -> bool:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import ANY, Range
-from hidet.dialects.compute import GridOp, IndexedOp, ReduceOp, SinkOp
+from hidet.dialects.compute import GridOp, ReduceOp, SinkOp
 from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
 from hidet.dialects.cuda.marks import BELOW
 from hidet.dialects.shaped import shape_of
@@ -82,11 +82,6 @@ def _loop_range(forms: IndexForms, op: scf.ForOp, index: int) -> Range:
     return Range(start.lo, max(start.lo, last))
 
 
-def _grid_range(forms: IndexForms, op: IndexedOp, index: int) -> Range:
-    """Return the range of an index of a grid or a reduction."""
-    return _range_below(op.shape[index])
-
-
 def _sink_range(forms: IndexForms, op: SinkOp, index: int) -> Range:
     """Return the range of an index of a sink; its last argument is the stored scalar."""
     shape = shape_of(op.result)
@@ -102,11 +97,6 @@ def _task_range(forms: IndexForms, op: ForeachOp, index: int) -> Range:
     return whole if op.bound is None else whole.intersect(_range_below(op.bound.data[index].data))
 
 
-def _worker_range(forms: IndexForms, op: GroupOp, index: int) -> Range:
-    """Return the range of the worker index of a group, or of the number of its copy."""
-    return _range_below(op.multiplicity if index else op.workers)
-
-
 def _range_below(extent: int) -> Range:
     """Return the range of an index below an extent; -1 is an unknown extent."""
     return Range(0, ANY.hi if extent < 0 else max(extent, 1) - 1)
@@ -114,11 +104,12 @@ def _range_below(extent: int) -> Range:
 
 ARGUMENT_RANGES: dict[str, Callable[[IndexForms, Any, int], Range]] = {
     scf.ForOp.name: _loop_range,
-    GridOp.name: _grid_range,
-    ReduceOp.name: _grid_range,
+    GridOp.name: lambda _, op, index: _range_below(op.shape[index]),
+    ReduceOp.name: lambda _, op, index: _range_below(op.shape[index]),
     SinkOp.name: _sink_range,
     ForeachOp.name: _task_range,
-    GroupOp.name: _worker_range,
+    # The index of a worker, and the number of its copy of the group.
+    GroupOp.name: lambda _, op, index: _range_below(op.multiplicity if index else op.workers),
 }
 """The rule (forms, op, argument number) for block arguments, by the name of the parent op."""
 
@@ -220,12 +211,9 @@ def _truncated(number: SSAValue, condition: SSAValue) -> Range:
             return ANY
 
 
-def _minimum(op: Operation, ranges: Sequence[Range]) -> Range:
-    return Range(min(r.lo for r in ranges), min(r.hi for r in ranges))
-
-
-def _maximum(op: Operation, ranges: Sequence[Range]) -> Range:
-    return Range(max(r.lo for r in ranges), max(r.hi for r in ranges))
+def _extremum(choose: Callable[..., int]) -> _RangeRule:
+    """Return the rule of a minimum or maximum: those of the limits."""
+    return lambda _, ranges: Range(*map(choose, *ranges))
 
 
 def _unsigned(rule: _RangeRule) -> _RangeRule:
@@ -244,10 +232,10 @@ def _unknown(*_: int) -> int:
 
 
 RESULT_RULES: dict[type[Operation], tuple[_RangeRule, _DivisibilityRule]] = {
-    arith.MinSIOp: (_minimum, gcd),
-    arith.MaxSIOp: (_maximum, gcd),
-    arith.MinUIOp: (_unsigned(_minimum), gcd),
-    arith.MaxUIOp: (_unsigned(_maximum), gcd),
+    arith.MinSIOp: (_extremum(min), gcd),
+    arith.MaxSIOp: (_extremum(max), gcd),
+    arith.MinUIOp: (_unsigned(_extremum(min)), gcd),
+    arith.MaxUIOp: (_unsigned(_extremum(max)), gcd),
     arith.SelectOp: (_either, gcd),
     arith.MuliOp: (_product, mul),
     arith.DivSIOp: (_quotient, _unknown),

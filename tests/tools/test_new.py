@@ -43,9 +43,7 @@ def copy(tmp_path_factory):
             shutil.copy(source, folder / name)
     path = folder / "hidet" / "dialects" / "graph" / "elementwise.py"
     for row in STRUCK:
-        text, count = re.subn(
-            rf"^{row} = \w+\((?:.*|\n.*\n)\)\n", "", path.read_text(), flags=re.M
-        )
+        text, count = re.subn(rf"^{row} = \w+\((?:.*|\n.*\n)\)\n", "", path.read_text(), flags=re.M)
         assert count == 1
         path.write_text(text)
     return folder
