@@ -186,7 +186,7 @@ def stages():
     for each in passes_of("kernels-pipeline", PassOptions()):
         each.apply(context, module)
         found[each.name] = str(module)
-    return found | {"source": print_kernels(kernels_of(module))}
+    return found | {"source": print_kernels(*kernels_of(module))}
 
 
 EXCERPT = re.compile(

@@ -111,7 +111,10 @@ class KernelBuilds:
                 self._binaries[key] = binary
             else:
                 self._running[self._pool.submit(self._build, name, source, key, symbol)] = key
-                self._extend_bar()
+                if self._bar is None:
+                    self._bar = ProgressBar("Compiling", self._progress)
+                self._bar.total += 1
+                self._bar.refresh()
         return key
 
     def wait(self) -> dict[str, bytes]:
@@ -185,13 +188,6 @@ class KernelBuilds:
         except HidetError as error:
             self._error = error
             raise
-
-    def _extend_bar(self) -> None:
-        """Show that there is one more file to build."""
-        if self._bar is None:
-            self._bar = ProgressBar("Compiling", self._progress)
-        self._bar.total += 1
-        self._bar.refresh()
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
 from hidet.backend.build import PROGRESS, KernelBuilds
-from hidet.backend.printer import print_kernel
+from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.driver.extract import extract_plan
 from hidet.driver.parallel import kernel_workers, lower_kernels
@@ -94,4 +94,4 @@ def build_printed(
 def print_sources(module: ModuleOp) -> dict[str, str]:
     """Return the source of each kernel with a nonempty grid, by its symbol."""
     kernels = [op for op in kernels_of(module) if 0 not in op.grid_dims]
-    return {op.sym_name.data: print_kernel(op) for op in kernels}
+    return {op.sym_name.data: print_kernels(op) for op in kernels}

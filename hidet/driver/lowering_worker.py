@@ -14,7 +14,7 @@ with loading():
 
     from hidet.analysis.kernels import kernels_of
     from hidet.arch.chips import Arch
-    from hidet.backend.printer import print_kernel, print_kernels
+    from hidet.backend.printer import print_kernels
     from hidet.context import make_context
     from hidet.dialects.compute import FusionOp
     from hidet.dialects.cuda import LaunchOp
@@ -68,7 +68,7 @@ def lower_kernel(request: Message) -> Message:
         record(each.name)
     (kernel,) = kernels_of(module)
     check_architecture(kernel, Arch.parse(options.arch))
-    source = None if 0 in kernel.grid_dims else print_kernel(kernel)
+    source = None if 0 in kernel.grid_dims else print_kernels(kernel)
     kernel.replace_body("")
     header = located_text(kernel)
     record("print")
@@ -100,7 +100,7 @@ def lower_candidate(request: Message) -> Message:
     for kernel in kernels:
         kernel.sym_name = StringAttr(kernel.sym_name.data + suffix)
         check_architecture(kernel, arch)
-    source = print_kernels(kernels)
+    source = print_kernels(*kernels)
     for kernel in kernels:
         kernel.replace_body("")
     return {"source": source, "plan": extract_plan(module, target=arch.name).to_json()}

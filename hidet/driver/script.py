@@ -18,7 +18,7 @@ from hidet.analysis.kernels import kernels_of
 from hidet.arch.chips import Arch
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import artifact_key
-from hidet.backend.printer import print_kernel, print_kernels
+from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.dialects.cuda import PrintfOp
@@ -101,7 +101,7 @@ class CompiledModule:
         scripted = [kernel.op for kernel in ir_module.kernels]
         kernels = LoadedKernels(self._final, scripted, dump)
         if settings.dump_dir is not None:
-            dump.kernels({name: print_kernel(op) for name, op in kernels.ops.items()})
+            dump.kernels({name: print_kernels(op) for name, op in kernels.ops.items()})
         hosts = [op for op in self._final.ops if isinstance(op, FuncOp)]
         self.functions: dict[str, CompiledFunction] = {
             function.name: CompiledFunction(function, op, kernels)
@@ -142,7 +142,7 @@ class CompiledModule:
 
     def source(self, color: bool = False) -> str:
         """Return the kernels as CUDA C++; `color` is ignored."""
-        return print_kernels(kernels_of(self._final))
+        return print_kernels(*kernels_of(self._final))
 
     def ir(self, level: Level = "task") -> str:
         """Return the kernels as MLIR: "task" as traced, "cuda" per thread, "final" as printed."""
@@ -194,7 +194,7 @@ class CompiledFunction:
 
     def source(self, color: bool = False) -> str:
         """Return the kernels that it launches as CUDA C++; `color` is ignored."""
-        return print_kernels([self._kernels.ops[name] for name in self._launched])
+        return print_kernels(*(self._kernels.ops[name] for name in self._launched))
 
     @public
     def __call__(self, *arguments: object) -> int | float | None:
@@ -314,7 +314,7 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
         check_architecture(op, arch)
     store = options.store()
     # Kernels with an empty static grid are not compiled.
-    sources = {op.sym_name.data: print_kernel(op) for op in ops if 0 not in op.grid_dims}
+    sources = {op.sym_name.data: print_kernels(op) for op in ops if 0 not in op.grid_dims}
     try:
         binaries = build_kernels(
             sources,

@@ -149,7 +149,7 @@ def print_program(m, n, k, transposed=False, strict=False, changes=()):
     module.verify()
     options = PassOptions(verify=True, strict=strict)
     run_pipeline(module, make_context(), options, pipeline="cuda-pipeline")
-    return print_kernels(list(module.ops))
+    return print_kernels(*module.ops)
 
 
 @pytest.fixture

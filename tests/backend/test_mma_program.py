@@ -175,7 +175,7 @@ def print_program(text, strict=False):
     module.verify()
     options = PassOptions(verify=True, strict=strict)
     run_pipeline(module, context, options, pipeline="cuda-pipeline")
-    return print_kernels(list(module.ops))
+    return print_kernels(*module.ops)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
-from hidet.backend.printer import print_kernel
+from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
 from hidet.lowering.pipelines import PassOptions, passes_of
@@ -60,7 +60,7 @@ def run(module, passes):
 
 def sources_of(module):
     """The CUDA of every kernel."""
-    return {kernel.sym_name.data: print_kernel(kernel) for kernel in kernels_of(module)}
+    return {kernel.sym_name.data: print_kernels(kernel) for kernel in kernels_of(module)}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,6 @@ record it in the IR.
 A new operation is one line in the table of its dialect and a line in its lit test.
 """
 
-from hidet.backend.printer.kernel import CudaTarget, print_kernel, print_kernels
+from hidet.backend.printer.kernel import CudaTarget, print_kernels
 
-__all__ = ["CudaTarget", "print_kernel", "print_kernels"]
+__all__ = ["CudaTarget", "print_kernels"]

@@ -17,13 +17,13 @@ from hidet.backend.printer.operators import (
     IntegerOperator,
     Shift,
     TextOf,
+    choice,
     negate,
-    one_type,
     operands_of,
     promoted,
 )
 from hidet.backend.printer.signs import as_unsigned, bits_of, is_unsigned, modular, number_of
-from hidet.backend.printer.text import Precedence, Text, binary, call, cast, conditional, prefix
+from hidet.backend.printer.text import Precedence, Text, binary, call, cast, prefix
 from hidet.backend.printer.types import (
     BOOL,
     INT,
@@ -96,13 +96,6 @@ def _decimal(digits: str) -> str:
 def _signed(text: str, target: str) -> Text:
     """Return a literal with its precedence: a minus sign is an operator."""
     return Text(text, target, Precedence.UNARY if text.startswith("-") else Precedence.PRIMARY)
-
-
-def _select(op: Operation, text_of: TextOf) -> Text:
-    """Print `c ? a : b`."""
-    condition, *values = (text_of(operand) for operand in op.operands)
-    then, otherwise = one_type(values)
-    return conditional(condition, then, otherwise, then.type)
 
 
 # By the number of the predicate (xdsl.dialects.arith, CMPI_COMPARISON_OPERATIONS).
@@ -201,7 +194,7 @@ def _bitcast(op: Operation, text_of: TextOf) -> Text:
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     arith.ConstantOp: lambda op, text_of: literal(op.value),
-    arith.SelectOp: _select,
+    arith.SelectOp: lambda op, text_of: choice(*map(text_of, op.operands)),
     # floats
     arith.AddfOp: FloatOperator("+"),
     arith.SubfOp: FloatOperator("-"),

@@ -3,7 +3,7 @@
 Operations of the instruction table print as calls of their functions.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.ir import Operation
@@ -26,7 +26,9 @@ def _call(op: cuda.InstructionOp, text_of: TextOf) -> Text:
     """Print `hidet::mma_m16n8k16(&c[i], &a[j], &b[k])`: addresses first, then scalars."""
     arguments = [address(element.memref, element.indices, text_of) for element in op.elements]
     elements = {argument.type for argument in arguments}
-    arguments += [_scalar(text_of(value), elements) for value in op.scalars]
+    for value in map(text_of, op.scalars):  # in the element type if it is an element
+        is_unsigned_element = UNSIGNED.get(value.type) in elements
+        arguments.append(as_unsigned(value) if is_unsigned_element else passed(value, value.type))
     kind = value_type(op.results[0]) if op.results else "void"
     if isinstance(op, _UNSIGNED):
         kind = UNSIGNED[kind]
@@ -47,12 +49,6 @@ def _part(op: cuda.PartOp, text_of: TextOf) -> Text:
 
 _UNSIGNED = cuda.Lop3Op | cuda.MatrixDescriptorOp | cuda.PrmtOp
 """The operations whose result is unsigned in C++."""
-
-
-def _scalar(value: Text, elements: Set[str]) -> Text:
-    """Return a scalar operand, in the element type if it is an element."""
-    unsigned = UNSIGNED.get(value.type)
-    return as_unsigned(value) if unsigned in elements else passed(value, value.type)
 
 
 def _statement(op: cuda.InstructionOp, writer: Writer) -> None:

@@ -27,7 +27,7 @@ from hidet.dialects.cuda.marks import (
     SERIAL,
 )
 from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.locations import lines_of, source_lines
+from hidet.dialects.locations import located_near, source_lines
 from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in
 from hidet.errors import LegalityError
@@ -46,15 +46,21 @@ MAX_LOCATIONS = 4
 """The maximal number of source lines in the comment above a kernel."""
 
 
-def print_kernels(kernels: Sequence[cuda.KernelOp]) -> str:
-    """Return a file of CUDA C++ with kernels, after `form-expressions`."""
+def print_kernels(*kernels: cuda.KernelOp) -> str:
+    """Return a file of CUDA C++ with kernels, after `form-expressions`.
+
+    Raises:
+        UnsupportedOperatorError: an operation has no entry in the tables of the printer.
+        UnsupportedDtypeError: a type, or an operation on it, does not exist in CUDA C++.
+        LegalityError: a required pass did not run, or another ran after `form-expressions`.
+    """
     lines, origins = _file_lines(kernels)
     table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
     return "\n".join([*lines, *table]) + "\n"
 
 
 def origins_of(kernel: cuda.KernelOp) -> list[str]:
-    """Return the user's line, or "", for each line of `print_kernel`."""
+    """Return the user's line, or "", for each line of the file of a kernel."""
     return _file_lines([kernel])[1]
 
 
@@ -69,17 +75,6 @@ def _file_lines(kernels: Sequence[cuda.KernelOp]) -> tuple[list[str], list[str]]
     wgmma = sorted({kind for line in lines for kind in WGMMA.findall(line)})
     includes = [INCLUDE, *(f'#include "hidet_wgmma_{kind}.h"' for kind in wgmma)]
     return [*includes, *lines], [*[""] * len(includes), *origins]
-
-
-def print_kernel(kernel: cuda.KernelOp) -> str:
-    """Return a file of CUDA C++ with one kernel, after `form-expressions`.
-
-    Raises:
-        UnsupportedOperatorError: an operation has no entry in the tables of the printer.
-        UnsupportedDtypeError: a type, or an operation on it, does not exist in CUDA C++.
-        LegalityError: a required pass did not run, or another ran after `form-expressions`.
-    """
-    return print_kernels([kernel])
 
 
 def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
@@ -113,7 +108,7 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
         register = f"HIDET_CPU_FUNCTION({symbol})"
     end = ["}", *_checks_ahead(kernel), register]
     above = [*comments, *head]
-    origins = map(_origin, writer.origins)
+    origins = ("" if op is None else located_near(op) or "" for op in writer.origins)
     return [*above, *writer.lines, *end], [*[""] * len(above), *origins, *[""] * len(end)]
 
 
@@ -129,16 +124,6 @@ def _checks_ahead(kernel: cuda.KernelOp) -> list[str]:
     if not calls:
         return []
     return [f"HIDET_CHECKS_AHEAD({symbol_of(kernel.sym_name.data)},", *calls, ")"]
-
-
-def _origin(op: Operation | None) -> str:
-    """Return the source line of a statement, or of a parent; "" if unknown."""
-    while op is not None:
-        lines = lines_of(op.location)
-        if lines:
-            return lines[0]
-        op = op.parent_op()
-    return ""
 
 
 def _parameter(kernel: cuda.KernelOp, number: int, writer: Writer) -> str:
@@ -201,4 +186,4 @@ class CudaTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         """Write the kernels; host functions are not printed."""
-        output.write(print_kernels([op for op in module.ops if isinstance(op, cuda.KernelOp)]))
+        output.write(print_kernels(*(op for op in module.ops if isinstance(op, cuda.KernelOp))))

@@ -21,7 +21,7 @@ from hidet.backend.printer.signs import (
     modular_type,
     number_of,
 )
-from hidet.backend.printer.text import Text, binary, call, cast, prefix
+from hidet.backend.printer.text import Text, binary, call, cast, conditional, prefix
 from hidet.backend.printer.types import (
     BOOL,
     INT,
@@ -78,6 +78,12 @@ def one_type(texts: list[Text]) -> list[Text]:
     if any(is_unsigned(text) for text in texts):
         return [as_unsigned(text) for text in texts]
     return same_width(texts)
+
+
+def choice(condition: Text, then: Text, otherwise: Text) -> Text:
+    """Return `c ? a : b`, of operands in one type."""
+    then, otherwise = one_type([then, otherwise])
+    return conditional(condition, then, otherwise, then.type)
 
 
 def integers_of(op: Operation, text_of: TextOf) -> list[Text]:

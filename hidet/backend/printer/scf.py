@@ -4,8 +4,8 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from hidet.backend.printer.operators import ExpressionPrinter, TextOf, one_type
-from hidet.backend.printer.text import Precedence, Text, cast, conditional
+from hidet.backend.printer.operators import ExpressionPrinter, TextOf, choice
+from hidet.backend.printer.text import Precedence, Text, cast
 from hidet.backend.printer.types import value_type
 from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.marks import PARALLEL, UNROLL
@@ -22,10 +22,8 @@ def _yielded(block: Block) -> SSAValue:
 
 def _conditional(op: scf.IfOp, text_of: TextOf) -> Text:
     """Print a branch with a value as `c ? a : b`."""
-    then, otherwise = one_type(
-        [text_of(_yielded(op.true_region.block)), text_of(_yielded(op.false_region.block))]
-    )
-    return conditional(text_of(op.cond), then, otherwise, then.type)
+    values = (_yielded(region.block) for region in (op.true_region, op.false_region))
+    return choice(text_of(op.cond), *map(text_of, values))
 
 
 def _if(op: Operation, writer: Writer) -> None:

@@ -11,8 +11,7 @@ import zlib
 
 from hidet.dialects.cuda.foreign_names import is_declared, is_macro
 
-_NOT_A_LETTER = re.compile(r"[^A-Za-z0-9_]+")
-_UNDERSCORES = re.compile(r"__+")
+_SEPARATOR = re.compile(r"[^A-Za-z0-9]+")
 _NUMBER_AT_END = re.compile(r"_?\d+$")
 _IDENTIFIER = re.compile(r"(?!.*__)[A-Za-z][A-Za-z0-9_]*")
 
@@ -22,10 +21,9 @@ alignas alignof and and_eq asm auto bitand bitor bool break case catch char char
 char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
 constinit continue decltype default delete do double dynamic_cast else enum explicit export extern
 false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr
-operator or or_eq private
-protected public register reinterpret_cast requires return short signed sizeof static static_assert
-static_cast struct switch template this thread_local throw true try typedef typeid typename union
-unsigned using virtual void volatile wchar_t while xor xor_eq
+operator or or_eq private protected public register reinterpret_cast requires return short signed
+sizeof static static_assert static_cast struct switch template this thread_local throw true try
+typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
 
 # Names with a meaning in CUDA or in the printed text, and common macros.
@@ -76,9 +74,7 @@ def _letter(letter: str) -> str:
 
 def hint_of(name: str) -> str | None:
     """Return the name hint of a user's name, None if nothing is left of it."""
-    return (
-        _UNDERSCORES.sub("_", _NOT_A_LETTER.sub("_", spelled(name))).lstrip("_0123456789") or None
-    )
+    return _SEPARATOR.sub("_", spelled(name)).lstrip("_0123456789") or None
 
 
 def identifier_from(hint: str) -> str | None:
@@ -98,9 +94,8 @@ def symbol_of(name: str) -> str:
     It is the kernel's name, unless C++ does not allow it or headers may declare it: then the
     closest identifier with a hash, so that symbols are unique.
     """
-    is_taken = is_declared(name) or name.endswith(
-        "_launch"
-    )  # the symbol g++ builds use for launches
+    # That of a launch in g++ builds ends in `_launch`.
+    is_taken = is_declared(name) or name.endswith("_launch")
     if is_identifier(name) and not is_taken and len(name) <= MAX_SYMBOL:
         return name
     stem = (identifier_from(name) or "kernel")[:MAX_SYMBOL].rstrip("_")

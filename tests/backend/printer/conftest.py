@@ -102,7 +102,7 @@ def run_printed(kernels, arguments, folder):
     for module_pass in passes:
         module_pass().apply(make_context(), module)
         module.verify()
-    text = print_kernels(list(module.ops))
+    text = print_kernels(*module.ops)
     path = folder / "kernels.so"
     ExactGxx().compile(text, path)
     library = ctypes.CDLL(str(path))

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
-from hidet.backend.printer import print_kernel
+from hidet.backend.printer import print_kernels
 from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
@@ -148,7 +148,7 @@ def test_use_before_declaration():
     (op,) = Parser(make_context(), text).parse_module().ops
     assert isinstance(op, KernelOp)
     with pytest.raises(LegalityError, match="'v' is used before its declaration"):
-        print_kernel(op)
+        print_kernels(op)
 
 
 # Text.
@@ -178,8 +178,8 @@ def test_a_file_of_one_kernel():
     assert isinstance(module, ModuleOp)
     (only,) = module.ops
     assert isinstance(only, KernelOp)
-    assert print_kernel(only) == run_passes(program, arguments=CUDA)
-    assert print_kernel(only).startswith('#include "hidet.h"\n\n// f\nextern "C" __global__ void')
+    assert print_kernels(only) == run_passes(program, arguments=CUDA)
+    assert print_kernels(only).startswith('#include "hidet.h"\n\n// f\nextern "C" __global__ void')
 
 
 def all_kernels(toolchain):

@@ -14,8 +14,7 @@ from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from hidet.analysis.kernels import kernels_of
 from hidet.backend.build import build_kernels
 from hidet.backend.cache import Store
-from hidet.backend.printer import print_kernel
-from hidet.backend.printer.kernel import print_kernels
+from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.cuda import LaunchOp
@@ -69,7 +68,7 @@ def check_calls(examples, dtypes, target):
     for call in calls.values():
         imported = import_graph(TRACE(call)[0])
         if not imported.unsupported and not imported.is_empty:
-            sources += map(print_kernel, lowered(imported.module, target))
+            sources += map(print_kernels, lowered(imported.module, target))
     return sources
 
 
@@ -116,7 +115,7 @@ def check_compiled(examples, folder):
         programs.append(imported.module)
         if not imported.is_empty:
             kernels += renamed(imported.module, f"case{number}_")
-    sources = {"cases": print_kernels(kernels)}
+    sources = {"cases": print_kernels(*kernels)}
     (binary,) = build_kernels(sources, Gxx(), Store(folder / "cache").kernels).values()
     for kernel in kernels:
         kernel.replace_body("cases")

@@ -160,7 +160,7 @@ def test_images_are_copied_in_vectors(depth, copied):
     context = make_context()
     module = Parser(context, text).parse_module()
     run_pipeline(module, context, PassOptions(arch="sm_90a"))
-    source = print_kernels([op for op in module.ops if isinstance(op, KernelOp)])
+    source = print_kernels(*(op for op in module.ops if isinstance(op, KernelOp)))
     copies = re.findall(r"cp_async_c[ag]<(\d+)>\(&sa.* \? (\d+) : 0\)", source)
     assert {2 * int(size) for pair in copies for size in pair} == {copied}
 
@@ -243,6 +243,6 @@ def test_the_producer_has_enough_registers(check_ptxas):
     module = Parser(context, text).parse_module()
     run_pipeline(module, context, PassOptions(arch="sm_90a"))
     kernels = [op for op in module.ops if isinstance(op, KernelOp)]
-    source = print_kernels([op for op in kernels if "conv" in op.sym_name.data])
+    source = print_kernels(*(op for op in kernels if "conv" in op.sym_name.data))
     assert "hidet::tma_load_pixels" in source
     check_ptxas(source)

@@ -37,7 +37,7 @@ def source(request, monkeypatch):
     context = make_context()
     module = Parser(context, text).parse_module()
     run_pipeline(module, context, PassOptions(arch="sm_90a"))
-    return print_kernels([op for op in module.ops if isinstance(op, KernelOp)])
+    return print_kernels(*(op for op in module.ops if isinstance(op, KernelOp)))
 
 
 def calls(source):

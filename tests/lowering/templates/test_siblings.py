@@ -111,7 +111,7 @@ def test_short_matmuls_are_not_serialized(monkeypatch, check_ptxas, k):
     context = make_context()
     module = Parser(context, text).parse_module()
     run_pipeline(module, context, PassOptions(arch="sm_90a"))
-    source = print_kernels(kernels_of(module))
+    source = print_kernels(*kernels_of(module))
     assert source.count("__global__") == 1
     assert "wgmma_m64n32k16" in source
     check_ptxas(source)
