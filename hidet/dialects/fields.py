@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from xdsl.dialects.builtin import (
     I64,
     UNKNOWN_LOC,
+    AnyFloatConstr,
     BoolAttr,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
@@ -88,6 +89,15 @@ Field: TypeAlias = (
 
 FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
 """The constraint of a real number."""
+
+INT64: TypeAlias = IntegerAttr[I64]
+"""The type of a whole number."""
+
+SCALAR = BaseAttr(IntegerType) | AnyFloatConstr
+"""The constraint of an integer or a floating-point type."""
+
+SEGMENTED = (AttrSizedOperandSegments(as_property=True),)
+"""The option of operations with several variadic operands."""
 
 
 def element_def(memref: IRDLAttrConstraint = MemRefType) -> tuple[Operand, VarOperand]:

@@ -7,14 +7,10 @@ A table entry has the name in the device header and the required architecture. `
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    I64,
-    AnyFloatConstr,
     BFloat16Type,
     FixedBitwidthType,
     Float16Type,
     IndexType,
-    IntegerAttr,
-    IntegerType,
     SignlessIntegerConstraint,
     StringAttr,
     VectorType,
@@ -39,7 +35,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.arch.functions import FUNCTIONS, ScalarFunction
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.fields import FieldsOp, enum_attribute, one_of
+from hidet.dialects.fields import INT64, SCALAR, FieldsOp, enum_attribute, one_of
 
 
 class ScalarOp(InstructionOp):
@@ -114,9 +110,6 @@ class RoundTf32Op(ScalarOp):
     assembly_format = "$value attr-dict"
 
 
-_NUMBER = BaseAttr(IntegerType) | AnyFloatConstr
-
-
 @irdl_op_definition
 class FunctionOp(ScalarOp):
     """`cuda.function "popc"(%x) : (i32) -> i32`: a function of `hidet.arch.functions`.
@@ -129,8 +122,8 @@ class FunctionOp(ScalarOp):
     KEY: ClassVar = "callee"
 
     callee = prop_def(StringAttr)
-    values = var_operand_def(_NUMBER)
-    result = result_def(_NUMBER)
+    values = var_operand_def(SCALAR)
+    result = result_def(SCALAR)
 
     assembly_format = "$callee `(` $values `)` attr-dict `:` functional-type(operands, results)"
 
@@ -166,7 +159,7 @@ class FloorModOp(FieldsOp):
     traits = traits_def(Pure())
 
 
-_Word = BaseAttr(IntegerType) | AnyFloatConstr | BaseAttr(VectorType)
+_Word = SCALAR | BaseAttr(VectorType)
 
 
 def word_bits(kind: Attribute) -> int:
@@ -214,7 +207,7 @@ class PartOp(ScalarOp):
     ENTRY: ClassVar = Instruction("part", (), "mov", 50)
 
     whole = operand_def(_Word)
-    number = prop_def(IntegerAttr[I64])
+    number = prop_def(INT64)
     result = result_def(_Word)
 
     assembly_format = "$number `of` $whole attr-dict `:` type($whole) `to` type($result)"

@@ -5,14 +5,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import SSAValue
-from xdsl.irdl import (
-    AttrSizedOperandSegments,
-    irdl_op_definition,
-    operand_def,
-    opt_operand_def,
-    prop_def,
-    var_operand_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, var_operand_def
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -22,7 +15,7 @@ from hidet.dialects.cuda.memory_access import VectorCopyOp
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.effects import Effects, read, write
-from hidet.dialects.fields import element_def, enum_attribute
+from hidet.dialects.fields import SEGMENTED, element_def, enum_attribute
 from hidet.dialects.shaped import element_of
 
 CopyCache = StrEnum("CopyCache", "CA CG")
@@ -84,7 +77,7 @@ class TmaLoadOp(InstructionOp):
     barrier, barrier_indices = element_def()
     blocks = opt_operand_def(i32)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$map `(` $coordinates `)` (`offset` `(` $offset^ `)`)? `to` $target `[` "
         "$target_indices `]` `barrier` $barrier `[` $barrier_indices `]` (`blocks` $blocks^)? "
@@ -137,7 +130,7 @@ class TmaStoreOp(InstructionOp):
     map = operand_def(TensorMapType)
     coordinates = var_operand_def(i32)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$source `[` $source_indices `]` `to` $map `(` $coordinates `)` attr-dict `:` "
         "type($source) `,` type($map)"

@@ -1,6 +1,6 @@
 """Attributes of the `cuda` dialect: memory spaces and enumerations."""
 
-from xdsl.dialects.builtin import I64, IntegerAttr, MemRefType, NoneAttr, StringAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr, StringAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition
@@ -9,6 +9,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
+from hidet.dialects.fields import INT64
 from hidet.dialects.shaped import memref_type
 
 Space = StrEnum("Space", "GLOBAL SHARED REGISTER LOCAL")
@@ -46,7 +47,7 @@ class BoundsAttr(ParametrizedAttribute):
 
     name = "cuda.bounds"
 
-    size: IntegerAttr[I64]
+    size: INT64
     where: StringAttr
 
 

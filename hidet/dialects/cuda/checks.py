@@ -8,10 +8,8 @@ side effect, so that checks with unused results stay; it accesses no memory.
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
-    I64,
     DenseArrayBase,
     IndexType,
-    IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
@@ -21,7 +19,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     BaseAttr,
     VarConstraint,
     irdl_op_definition,
@@ -39,7 +36,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import FieldsOp, element_def, enum_attribute, one_of
+from hidet.dialects.fields import INT64, SEGMENTED, FieldsOp, element_def, enum_attribute, one_of
 
 
 @irdl_op_definition
@@ -76,11 +73,11 @@ class CheckBoundsOp(FieldsOp):
     label = prop_def(StringAttr)
     indices = var_operand_def(IndexType)
     extents = prop_def(DenseArrayBase.constr(i64))
-    width = prop_def(IntegerAttr[I64])
+    width = prop_def(INT64)
     valid = opt_operand_def(IndexType)
     memory = opt_operand_def(MemRefType)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$label `[` $indices `]` `in` $extents `width` $width (`valid` $valid^)? "
         "(`of` $memory^ `:` type($memory))? attr-dict"
@@ -113,7 +110,7 @@ class CheckAccessOp(FieldsOp):
 
     kind = prop_def(enum_attribute("cuda.access", AccessKind))
     array, indices = element_def()
-    width = prop_def(IntegerAttr[I64])
+    width = prop_def(INT64)
 
     assembly_format = "$kind $array `[` $indices `]` `width` $width attr-dict `:` type($array)"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())

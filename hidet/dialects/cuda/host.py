@@ -4,11 +4,9 @@ from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    I64,
     DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IndexType,
-    IntegerAttr,
     MemRefType,
     StringAttr,
     UnitAttr,
@@ -16,7 +14,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     ParsePropInAttrDict,
     irdl_op_definition,
     opt_prop_def,
@@ -30,7 +27,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind
-from hidet.dialects.fields import FieldsOp, enum_attribute
+from hidet.dialects.fields import INT64, SEGMENTED, FieldsOp, enum_attribute
 
 
 class KernelCall(FieldsOp, ABC):
@@ -99,7 +96,7 @@ class LaunchOp(KernelCall):
     extents = var_operand_def(IndexType)
     programmatic = opt_prop_def(UnitAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    irdl_options = (*SEGMENTED, ParsePropInAttrDict())
     assembly_format = (
         "$kernel `(` $arguments `)` (`extents` `(` $extents^ `)`)? "
         "(`programmatic` $programmatic^)? attr-dict `:` functional-type($arguments, $results_)"
@@ -118,7 +115,7 @@ class BufferOp(FieldsOp):
 
     kind = prop_def(enum_attribute("cuda.buffer_kind", BufferKind))
     result = result_def(MemRefType)
-    offset = opt_prop_def(IntegerAttr[I64])
+    offset = opt_prop_def(INT64)
     buffer_name = opt_prop_def(StringAttr)
 
     assembly_format = "$kind (`offset` $offset^)? ($buffer_name^)? attr-dict `:` type($result)"

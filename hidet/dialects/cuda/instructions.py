@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, StringAttr, i1, i32
+from xdsl.dialects.builtin import IndexType, StringAttr, i1, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import (
-    BaseAttr,
     VarConstraint,
     irdl_op_definition,
     operand_def,
@@ -24,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import Dimension, LeaveKind, ShuffleKind
 from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp, define, enum_attribute, one_of
+from hidet.dialects.fields import SCALAR, Field, FieldsOp, define, enum_attribute, one_of
 from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, to_ascii
 
@@ -115,7 +114,7 @@ class ShflOp(FieldsOp):
 
     name = "cuda.shfl"
 
-    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+    T: ClassVar = VarConstraint("T", SCALAR)
 
     kind = prop_def(enum_attribute("cuda.shuffle", ShuffleKind))
     value = operand_def(T)
@@ -171,7 +170,7 @@ class PrintfOp(FieldsOp):
     name = "cuda.printf"
 
     format = prop_def(StringAttr)
-    values = var_operand_def(BaseAttr(IntegerType) | AnyFloatConstr)
+    values = var_operand_def(SCALAR)
 
     assembly_format = "$format (`(` $values^ `:` type($values) `)`)? attr-dict"
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())

@@ -67,23 +67,8 @@ class KernelOp(FieldsOp):
 
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
 
-    def __init__(
-        self,
-        name: str,
-        grid: Sequence[int],
-        block: Sequence[int],
-        body: Region,
-        arg_attrs: Sequence[DictionaryAttr] | None = None,
-        limits: Sequence[int] = (),
-    ) -> None:
-        super().__init__(
-            name,
-            int_array(grid),
-            int_array(block),
-            int_array(limits) if limits else None,
-            None if arg_attrs is None else ArrayAttr(arg_attrs),
-            body,
-        )
+    def __init__(self, name: str, grid: Sequence[int], block: Sequence[int], body: Region) -> None:
+        super().__init__(name, int_array(grid), int_array(block), body=body)
 
     @property
     def arguments(self) -> Sequence[SSAValue]:
@@ -300,9 +285,10 @@ class KernelOp(FieldsOp):
         arguments = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
         grid, block, limits = _parse_shape(parser)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        body = parse_body(parser, arguments)
-        has_attributes = any(entry.data for entry in attributes_of)
-        op = cls(name, grid, block, body, attributes_of if has_attributes else None, limits)
+        op = cls(name, grid, block, parse_body(parser, arguments))
+        op.limits = limits
+        if any(entry.data for entry in attributes_of):
+            op.arg_attrs = ArrayAttr(attributes_of)
         op.attributes |= attributes.data if attributes else {}
         return op
 
@@ -327,12 +313,11 @@ class KernelOp(FieldsOp):
         print_body(printer, self.body, self.attributes)
 
 
-def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:
+def _parse_shape(parser: Parser) -> tuple[list[int], list[int], ArrayAttr[IntAttr] | None]:
     """Parse `grid(?, 4) block(256) limits(1024)`; limits are optional."""
 
     def parse_extent() -> int:
-        is_dynamic = parser.parse_optional_punctuation("?") is not None
-        if is_dynamic:
+        if parser.parse_optional_punctuation("?") is not None:
             return DYNAMIC
         extent = parser.parse_integer()
         return extent if extent >= 0 else DYNAMIC - 1  # invalid
@@ -342,9 +327,9 @@ def _parse_shape(parser: Parser) -> tuple[list[int], list[int], list[int]]:
     parser.parse_keyword("block")
     block = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_extent)
     if parser.parse_optional_keyword("limits") is None:
-        return grid, block, []
+        return grid, block, None
     limits = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_integer)
-    return grid, block, limits
+    return grid, block, int_array(limits) if limits else None
 
 
 def _three(extents: ArrayAttr[IntAttr]) -> tuple[int, int, int]:

@@ -2,18 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    I64,
-    AnyFloatConstr,
-    BFloat16Type,
-    FixedBitwidthType,
-    Float16Type,
-    IntegerAttr,
-    IntegerType,
-    MemRefType,
-)
+from xdsl.dialects.builtin import BFloat16Type, FixedBitwidthType, Float16Type, MemRefType
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     BaseAttr,
     VarConstraint,
     irdl_op_definition,
@@ -40,7 +30,7 @@ from hidet.dialects.effects import (
     read,
     write,
 )
-from hidet.dialects.fields import FieldsOp, element_def, enum_attribute
+from hidet.dialects.fields import INT64, SCALAR, SEGMENTED, FieldsOp, element_def, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
 
@@ -96,7 +86,7 @@ class MemoryCopyOp(FieldsOp):
     source, source_indices = element_def()
     target, target_indices = element_def()
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
 
     def verify_(self) -> None:
         """Check the ranks and the element types."""
@@ -112,7 +102,7 @@ class VectorCopyOp(InstructionOp, MemoryCopyOp):
     TEMPLATE: ClassVar = ("width",)
     ADDRESSES: ClassVar = ("target", "source")
 
-    width = prop_def(IntegerAttr[I64])
+    width = prop_def(INT64)
 
     @property
     def size(self) -> int:
@@ -171,12 +161,12 @@ AccessScopeAttr = enum_attribute("cuda.access_scope", AccessScope)
 class _OrderedOp(InstructionOp):
     """An ordered access to one element."""
 
-    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+    T: ClassVar = VarConstraint("T", SCALAR)
 
     order = prop_def(enum_attribute("cuda.access_order", AccessOrder))
     scope = prop_def(AccessScopeAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
 
     @property
     def instruction(self) -> Instruction:
@@ -235,7 +225,7 @@ class CopyVectorOp(FieldAccessOp, MemoryCopyOp):
     READS: ClassVar = ("source",)
     WRITES: ClassVar = ("target",)
 
-    width = prop_def(IntegerAttr[I64])
+    width = prop_def(INT64)
 
     assembly_format = (
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
@@ -282,7 +272,7 @@ class AtomicOp(AccessingOp):
 
     name = "cuda.atomic"
 
-    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType) | AnyFloatConstr)
+    T: ClassVar = VarConstraint("T", SCALAR)
 
     kind = prop_def(enum_attribute("cuda.atomic_kind", AtomicKind))
     value = operand_def(T)
@@ -291,7 +281,7 @@ class AtomicOp(AccessingOp):
     scope = opt_prop_def(AccessScopeAttr)
     result = result_def(T)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` (`scope` $scope^)? "
         "attr-dict `:` type($memref)"
@@ -326,7 +316,7 @@ class AtomicPairOp(InstructionOp):
     memref, indices = element_def(MemRefType.constr(T))
     scope = opt_prop_def(AccessScopeAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$first `,` $second `,` $memref `[` $indices `]` (`scope` $scope^)? attr-dict "
         "`:` type($memref)"

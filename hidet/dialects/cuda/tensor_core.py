@@ -2,9 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import I64, IntegerAttr, StringAttr, UnitAttr, i1, i64
+from xdsl.dialects.builtin import StringAttr, UnitAttr, i1, i64
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -21,7 +20,7 @@ from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.memory_access import MemoryCopyOp
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
-from hidet.dialects.fields import element_def, one_of
+from hidet.dialects.fields import INT64, SEGMENTED, element_def, one_of
 from hidet.dialects.shaped import element_of
 
 
@@ -32,7 +31,7 @@ class _MmaOp(InstructionOp):
 
     config = prop_def(StringAttr)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     traits = traits_def(WarpCollective())
 
     @property
@@ -79,7 +78,7 @@ class LdmatrixOp(InstructionOp, MemoryCopyOp):
     name = "cuda.ldmatrix"
     ADDRESSES: ClassVar = ("target", "source")
 
-    count = prop_def(IntegerAttr[I64])
+    count = prop_def(INT64)
     trans = opt_prop_def(UnitAttr)
 
     assembly_format = (
@@ -148,7 +147,7 @@ class MatrixDescriptorOp(InstructionOp):
     )
     result = result_def(i64)
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$source `[` $indices `]` `leading` $leading `stride` $stride `swizzle` $swizzle "
         "attr-dict `:` type($source)"
@@ -241,10 +240,10 @@ class WgmmaFenceOperandOp(InstructionOp):
     ENTRY: ClassVar = FENCE_OPERAND
     TEMPLATE: ClassVar = ("count",)
 
-    count = prop_def(IntegerAttr[I64])
+    count = prop_def(INT64)
     d, d_indices = element_def()
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = "$d `[` $d_indices `]` `count` $count attr-dict `:` type($d)"
 
     def bytes_of(self, operand: Operand) -> int:

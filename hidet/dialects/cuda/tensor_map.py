@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
-    I64,
     ArrayAttr,
     DenseArrayBase,
     FixedBitwidthType,
     IntAttr,
-    IntegerAttr,
     MemRefType,
     TensorType,
     f32,
@@ -35,7 +33,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.tensor_core import SWIZZLES
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import INT64, FieldsOp
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.syntax import int_array, parse_int_array
 
@@ -261,7 +259,7 @@ class TensorMapOp(FieldsOp):
 
     buffer = operand_def(MemRefType)
     result = result_def(TensorMapType)
-    offset = opt_prop_def(IntegerAttr[I64])
+    offset = opt_prop_def(INT64)
     strides = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (ParsePropInAttrDict(),)

@@ -6,7 +6,7 @@ Parts of the dynamic shared memory of a block, and arrays of other blocks of its
 from typing import ClassVar
 
 from xdsl.dialects.arith import CmpiOp
-from xdsl.dialects.builtin import I64, FixedBitwidthType, IntegerAttr, MemRefType, i32, i64
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType, i32, i64
 from xdsl.ir import Operation
 from xdsl.irdl import (
     BaseAttr,
@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.fields import FieldsOp, element_def
+from hidet.dialects.fields import INT64, FieldsOp, element_def
 from hidet.dialects.shaped import memref_type, nbytes_of
 
 
@@ -97,7 +97,7 @@ class DynamicSharedOp(FieldsOp):
 
     name = "cuda.dynamic_shared"
 
-    offset = prop_def(IntegerAttr[I64])
+    offset = prop_def(INT64)
     result = result_def(MemRefType)
 
     assembly_format = "`offset` $offset attr-dict `:` type($result)"

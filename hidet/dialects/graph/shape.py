@@ -353,14 +353,8 @@ class ScatterOp(LookupOp):
         return x
 
 
-class IntegersOp(SameTypeOp):
-    """A check of each element of a tensor of integers."""
-
-    ELEMENTS: ClassVar = INTEGERS
-
-
 @irdl_op_definition
-class CheckedPositionsOp(IntegersOp):
+class CheckedPositionsOp(SameTypeOp):
     """The operand; it is an error if an element is not in [0, size).
 
     With `from_end`, elements in [-size, 0) are positions from the end, and are normalized. The size
@@ -368,6 +362,7 @@ class CheckedPositionsOp(IntegersOp):
     """
 
     name = "graph.checked_positions"
+    ELEMENTS: ClassVar = INTEGERS
 
     size = prop_def(INT)
     from_end = opt_prop_def(UnitAttr)
@@ -383,10 +378,11 @@ class CheckedPositionsOp(IntegersOp):
 
 
 @irdl_op_definition
-class CheckedDivisorOp(IntegersOp):
+class CheckedDivisorOp(SameTypeOp):
     """The operand; it is an error if an element is 0."""
 
     name = "graph.checked_divisor"
+    ELEMENTS: ClassVar = INTEGERS
 
     operator = prop_def(StringAttr)
 

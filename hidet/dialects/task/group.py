@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import I64, IndexType, IntegerAttr
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
@@ -12,7 +12,7 @@ from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.compute import single_block
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.instructions import BlockBarrier
-from hidet.dialects.fields import FieldsOp
+from hidet.dialects.fields import INT64, FieldsOp
 from hidet.dialects.syntax import IndexedRegion
 from hidet.dialects.walking import ops_in, parent_of_type
 
@@ -35,10 +35,10 @@ class GroupOp(FieldsOp):
 
     name = "task.group"
 
-    first = prop_def(IntegerAttr[I64])
-    count = prop_def(IntegerAttr[I64])
-    copies = opt_prop_def(IntegerAttr[I64])
-    barrier = opt_prop_def(IntegerAttr[I64])
+    first = prop_def(INT64)
+    count = prop_def(INT64)
+    copies = opt_prop_def(INT64)
+    barrier = opt_prop_def(INT64)
     body = region_def("single_block")
 
     assembly_format = (
@@ -82,9 +82,8 @@ class GroupOp(FieldsOp):
 
     def overlaps(self, other: GroupOp) -> bool:
         """Return whether another group has common threads."""
-        return max(self.threads.start, other.threads.start) < min(
-            self.threads.stop, other.threads.stop
-        )
+        one, two = self.threads, other.threads
+        return max(one.start, two.start) < min(one.stop, two.stop)
 
     def verify_(self) -> None:
         """Check the threads, the barrier, and that groups are not nested."""

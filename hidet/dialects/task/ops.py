@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -36,7 +35,7 @@ from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
-from hidet.dialects.fields import Field, FieldsOp
+from hidet.dialects.fields import SEGMENTED, Field, FieldsOp
 from hidet.dialects.shaped import holds_sums, is_memref, memref_type, shape_of, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
@@ -211,7 +210,7 @@ class CopyOp(AccessingOp):
     sizes = var_operand_def(IndexType)
     is_async = opt_prop_def(UnitAttr, prop_name="async")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$source `[` $source_offsets `]` `to` $target `[` $target_offsets `]` "
         "(`sizes` `[` $sizes^ `]`)? (`in` qualified($map)^)? `on` $worker (`async` $async^)? "
@@ -319,7 +318,7 @@ class MatmulOp(FieldAccessOp):
     is_async = opt_prop_def(UnitAttr, prop_name="async")
     overwrites = opt_prop_def(UnitAttr, prop_name="overwrite")
 
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    irdl_options = SEGMENTED
     assembly_format = (
         "$lhs (`[` $lhs_offsets^ `]`)? `,` $rhs (`[` $rhs_offsets^ `]`)? `to` $accumulator "
         "`on` $worker (`via` $via^)? (`async` $async^)? (`overwrite` $overwrite^)? attr-dict "
