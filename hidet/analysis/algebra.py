@@ -1,7 +1,5 @@
 """Arithmetic on linear forms that uses the ranges, divisibility and conditions of their atoms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import gcd
 from typing import TypeAlias, TypeVar
@@ -54,7 +52,7 @@ class FormAlgebra:
         self._divide = Memo(self._compute_division).__getitem__
         self._shortest = Memo(self._compute_shortest).__getitem__
 
-    def under(self, conditions: Sequence[Condition]) -> FormAlgebra:
+    def under(self, conditions: Sequence[Condition]) -> "FormAlgebra":
         """Return an algebra with additional conditions."""
         return FormAlgebra(
             self._range_of_value, self._divisibility_of_value, (*self.conditions, *conditions)

@@ -1,7 +1,5 @@
 """Comparisons of forms: evaluation by ranges, and the conditions that they imply."""
 
-from __future__ import annotations
-
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -53,7 +51,7 @@ def _decide_equal(difference: LinearForm, algebra: FormAlgebra) -> bool | None:
     return False if step and difference.constant % step else None
 
 
-def conditions_of(forms: IndexForms, condition: SSAValue, holds: bool) -> list[Condition]:
+def conditions_of(forms: "IndexForms", condition: SSAValue, holds: bool) -> list[Condition]:
     """Return the conditions on forms that a condition of type i1 implies if it is true, or false.
 
     Conjunctions are split where they hold, and disjunctions where they do not. Only comparisons of
@@ -101,7 +99,7 @@ def _at_least(form: LinearForm, limit: int) -> list[Condition]:
     return [(part, Range(-((form.constant - limit) // common), ANY.hi))]
 
 
-def known_condition(forms: IndexForms, condition: SSAValue) -> bool | None:
+def known_condition(forms: "IndexForms", condition: SSAValue) -> bool | None:
     """Return the value of a condition of type i1 if it is statically known, else None."""
     match condition.owner:
         case arith.ConstantOp(value=IntegerAttr() as value):

@@ -1,7 +1,5 @@
 """Divergence analysis: values and branches of a kernel that are not uniform in a block."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -28,13 +26,6 @@ class Divergence(IntEnum):
     NOWHERE = 0
     BETWEEN_WARPS = 1
     BETWEEN_LANES = 2
-
-
-def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operation | None:
-    """Return the enclosing op with the most divergent control flow, None if all is uniform."""
-    inside = [*takewhile(lambda parent: not isinstance(parent, KernelOp), parents_of(op))]
-    found = max(reversed(inside), key=divergence.of_flow, default=None)
-    return found if found is not None and divergence.of_flow(found) else None
 
 
 @dataclass
@@ -82,6 +73,13 @@ class DivergenceAnalysis:
             for use in value.uses:
                 if not (self.whole_warps and _is_uniform_in_warps(use.operation)):
                     worklist.extend(_dependents(use.operation, use.index))
+
+
+def divergent_op_around(op: Operation, divergence: DivergenceAnalysis) -> Operation | None:
+    """Return the enclosing op with the most divergent control flow, None if all is uniform."""
+    inside = [*takewhile(lambda parent: not isinstance(parent, KernelOp), parents_of(op))]
+    found = max(reversed(inside), key=divergence.of_flow, default=None)
+    return found if found is not None and divergence.of_flow(found) else None
 
 
 def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:

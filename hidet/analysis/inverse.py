@@ -12,13 +12,12 @@ group of interdependent indices and variables, two rules apply:
 Both require complete digits, so that the map is a bijection between the two domains.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from xdsl.builder import Builder
 from xdsl.ir import SSAValue
 
 from hidet.analysis.algebra import FormAlgebra, bounded_algebra
@@ -28,9 +27,6 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.dialects.compute import GridOp
 from hidet.dialects.shaped import shape_of
-
-if TYPE_CHECKING:
-    from xdsl.builder import Builder
 
 
 @dataclass(frozen=True)

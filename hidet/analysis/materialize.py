@@ -1,7 +1,5 @@
 """Emits `arith` ops for forms: each form once, and terms of outer loops first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -62,7 +60,7 @@ class Materializer:
             self._values[LinearForm.of(atom)] = value
 
     @staticmethod
-    def before(op: Operation, forms: IndexForms) -> Materializer:
+    def before(op: Operation, forms: "IndexForms") -> "Materializer":
         """Return a materializer for code before an op, which reuses the indices in scope there.
 
         Those that the conditions of the branches around the op may simplify are not reused.

@@ -16,16 +16,7 @@ from hidet.backend.printer.tables import EXPRESSIONS, STATEMENTS
 from hidet.backend.printer.types import element_type, value_type
 from hidet.backend.printer.writer import Writer
 from hidet.dialects import cuda
-from hidet.dialects.cuda.marks import (
-    AWAITED,
-    FORMED,
-    INSTRUMENTED,
-    LABEL,
-    MAY_ALIAS,
-    MIN_BLOCKS,
-    ON_CPU,
-    SERIAL,
-)
+from hidet.dialects.cuda import marks
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.locations import located_near, source_lines
 from hidet.dialects.shaped import size_of
@@ -55,7 +46,8 @@ def print_kernels(*kernels: cuda.KernelOp) -> str:
         LegalityError: a required pass did not run, or another ran after `form-expressions`.
     """
     lines, origins = _file_lines(kernels)
-    table = [source_table(origins)] if any(INSTRUMENTED in k.attributes for k in kernels) else []
+    is_checked = any(marks.INSTRUMENTED in each.attributes for each in kernels)
+    table = [source_table(origins)] if is_checked else []
     return "\n".join([*lines, *table]) + "\n"
 
 
@@ -82,7 +74,7 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     name = kernel.sym_name.data
     if kernel.binary is not None:
         raise LegalityError(f"kernel @{name} has been printed before: it has no body")
-    if FORMED not in kernel.attributes:
+    if marks.FORMED not in kernel.attributes:
         raise LegalityError(
             f"kernel @{name} has not been prepared for printing", hint="run form-expressions last"
         )
@@ -90,13 +82,13 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     parameters = [_parameter(kernel, number, writer) for number in range(len(kernel.arguments))]
     head = _head(kernel, parameters)
     writer.block(kernel.body.block)
-    label = kernel.attributes.get(LABEL)
+    label = kernel.attributes.get(marks.LABEL)
     title = f"{name}: {from_ascii(label.data)}" if isinstance(label, StringAttr) else name
     origins = (f"  from {line}" for line in source_lines(kernel, MAX_LOCATIONS))
     comments = [f"// {comment(line)}" for line in (title, *origins)]
     # Dynamic extents are 0 here.
     x, y, z = (0 if extent == cuda.DYNAMIC else extent for extent in kernel.block_dims)
-    mode = "HIDET_SERIAL" if SERIAL in kernel.attributes else "HIDET_INDEPENDENT"
+    mode = "HIDET_SERIAL" if marks.SERIAL in kernel.attributes else "HIDET_INDEPENDENT"
     if _is_collective(kernel):
         mode = "HIDET_COLLECTIVE"
     symbol = symbol_of(name)
@@ -104,7 +96,7 @@ def _kernel_lines(kernel: cuda.KernelOp) -> tuple[list[str], list[str]]:
     cluster = ", ".join(map(str, kernel.cluster))
     if kernel.cluster != (1, 1, 1):
         register = f"HIDET_CLUSTER_KERNEL({symbol}, {x}, {y}, {z}, {cluster})"
-    if ON_CPU in kernel.attributes:
+    if marks.ON_CPU in kernel.attributes:
         register = f"HIDET_CPU_FUNCTION({symbol})"
     end = ["}", *_checks_ahead(kernel), register]
     above = [*comments, *head]
@@ -136,7 +128,7 @@ def _parameter(kernel: cuda.KernelOp, number: int, writer: Writer) -> str:
         # TMA reads it in parameter memory, so it must not be copied.
         return f"const __grid_constant__ {value_type(value)} {name}"
     const = "const " if kernel.is_readonly(number) else ""
-    is_plain = MAY_ALIAS in kernel.attributes or kernel.is_marked(AWAITED, number)
+    is_plain = marks.MAY_ALIAS in kernel.attributes or kernel.is_marked(marks.AWAITED, number)
     restrict = "" if is_plain else "__restrict__ "
     return f"{const}{element_type(value)}* {restrict}{name}"
 
@@ -144,12 +136,12 @@ def _parameter(kernel: cuda.KernelOp, number: int, writer: Writer) -> str:
 def _head(kernel: cuda.KernelOp, parameters: Sequence[str]) -> list[str]:
     """Return the lines of the signature, from `extern "C"`, or `static`, to the opening brace."""
     bounds = str(kernel.threads)
-    if isinstance(least := kernel.attributes.get(MIN_BLOCKS), IntegerAttr):
+    if isinstance(least := kernel.attributes.get(marks.MIN_BLOCKS), IntegerAttr):
         bounds += f", {least.value.data}"
     cluster = ", ".join(map(str, kernel.cluster))
     cluster = f"__cluster_dims__({cluster}) " if kernel.cluster != (1, 1, 1) else ""
     start = f'extern "C" __global__ void {cluster}__launch_bounds__({bounds})'
-    if ON_CPU in kernel.attributes:
+    if marks.ON_CPU in kernel.attributes:
         start = "static void"
     start += f" {symbol_of(kernel.sym_name.data)}("
     line = f"{start}{', '.join(parameters)}) {{"
@@ -164,7 +156,7 @@ def _is_collective(kernel: cuda.KernelOp) -> bool:
 
     Or by an assertion or a check, which stops the whole block, or the mask of active lanes.
     """
-    return INSTRUMENTED in kernel.attributes or any(
+    return marks.INSTRUMENTED in kernel.attributes or any(
         op.has_trait(cuda.Collective)
         or isinstance(op, cuda.ActiveMaskOp | cuda.AssertOp)
         or _is_shared(op)

@@ -1,7 +1,5 @@
 """Expressions of C++: text, precedence, and type."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -41,7 +39,7 @@ class Text:
     precedence: Precedence = Precedence.PRIMARY
     operator: str = ""
     wraps: bool = False
-    bits: Text | None = None
+    bits: "Text | None" = None
 
     def at(self, minimum: Precedence) -> str:
         """Return the text as an operand of at least this precedence."""

@@ -1,7 +1,5 @@
 """Ops that define tensors element by element: grids, reductions, sinks, loads and stores."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self
@@ -47,7 +45,7 @@ def single_block(argument_types: Sequence[Attribute]) -> Region:
     return Region(Block(arg_types=argument_types))
 
 
-def terminator_of(region: Region) -> YieldOp:
+def terminator_of(region: Region) -> "YieldOp":
     """Return the `compute.yield` of a region; raise VerifyException if there is none."""
     last = region.block.last_op
     if not isinstance(last, YieldOp):

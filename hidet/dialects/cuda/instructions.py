@@ -1,7 +1,5 @@
 """Basic CUDA ops: ids, barriers, shuffles, exits, printing, and traits of collectives."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -55,7 +53,7 @@ class IdOp(FieldsOp):
     def __init__(self, dimension: Dimension = Dimension.X) -> None:
         super().__init__(dimension)
 
-    def name_among(self, ids: Iterable[IdOp]) -> str:
+    def name_among(self, ids: "Iterable[IdOp]") -> str:
         """Return `tid` for the only thread id of a kernel, `tx`, `ty` and `tz` for several."""
         dimension, kind = self.dimension.data, self.name.partition(".")[2]
         is_only = dimension is Dimension.X and sum(type(op) is type(self) for op in ids) == 1

@@ -26,16 +26,8 @@ from xdsl.utils.hints import isa
 
 from hidet.arch.limits import MAX_BLOCK, MAX_CLUSTER, MAX_GRID, MAX_THREADS_PER_BLOCK
 from hidet.arch.roofline import Work
+from hidet.dialects.cuda import marks
 from hidet.dialects.cuda.attributes import BoundsAttr
-from hidet.dialects.cuda.marks import (
-    BINARY,
-    CHECKED,
-    CLUSTER,
-    LAUNCH_ARGUMENTS,
-    SHARED_BYTES,
-    UNSIGNED,
-    WORK,
-)
 from hidet.dialects.fields import FieldsOp
 from hidet.dialects.syntax import int_array, parse_body, print_body
 
@@ -130,27 +122,27 @@ class KernelOp(FieldsOp):
     @property
     def cluster(self) -> tuple[int, int, int]:
         """The blocks of a cluster along x, y and z; ones without clusters."""
-        x, y, z = self._array(CLUSTER) or (1, 1, 1)
+        x, y, z = self._array(marks.CLUSTER) or (1, 1, 1)
         return x, y, z
 
     @cluster.setter
     def cluster(self, extents: tuple[int, int, int]) -> None:
-        self.attributes[CLUSTER] = DenseArrayBase.from_list(i64, extents)
+        self.attributes[marks.CLUSTER] = DenseArrayBase.from_list(i64, extents)
 
     @property
     def shared_bytes(self) -> int:
         """The bytes of dynamic shared memory, which `cuda.dynamic_shared` refers to."""
-        size = self.attributes.get(SHARED_BYTES)
+        size = self.attributes.get(marks.SHARED_BYTES)
         return size.value.data if isinstance(size, IntegerAttr) else 0
 
     @shared_bytes.setter
     def shared_bytes(self, size: int) -> None:
-        self.attributes[SHARED_BYTES] = IntegerAttr(size, i64)
+        self.attributes[marks.SHARED_BYTES] = IntegerAttr(size, i64)
 
     @property
     def binary(self) -> str | None:
         """The key in the cache of the binary of a compiled kernel."""
-        key = self.attributes.get(BINARY)
+        key = self.attributes.get(marks.BINARY)
         return key.data if isinstance(key, StringAttr) else None
 
     def replace_body(self, key: str) -> None:
@@ -160,12 +152,12 @@ class KernelOp(FieldsOp):
         for argument, like in zip(new.args, old.args, strict=True):
             argument.name_hint = like.name_hint
         self.add_region(Region(new))
-        self.attributes[BINARY] = StringAttr(key)
+        self.attributes[marks.BINARY] = StringAttr(key)
 
     @property
     def work(self) -> Work | None:
         """The operations and the minimum memory traffic of a launch; None if unknown."""
-        work = self.attributes.get(WORK)
+        work = self.attributes.get(marks.WORK)
         if not isinstance(work, DictionaryAttr):
             return None
         operations, moved, kind = map(work.data.get, ("operations", "moved", "kind"))
@@ -178,17 +170,17 @@ class KernelOp(FieldsOp):
     def work(self, work: Work) -> None:
         numbers = {"operations": work.operations, "moved": work.moved}
         known = {name: IntegerAttr(n, i64) for name, n in numbers.items() if n is not None}
-        self.attributes[WORK] = DictionaryAttr({**known, "kind": StringAttr(work.kind)})
+        self.attributes[marks.WORK] = DictionaryAttr({**known, "kind": StringAttr(work.kind)})
 
     @property
     def launch_arguments(self) -> Sequence[int]:
         """The number of the argument of launches that each argument is, or is made of."""
-        numbers = self._array(LAUNCH_ARGUMENTS)
+        numbers = self._array(marks.LAUNCH_ARGUMENTS)
         return range(len(self.arguments)) if numbers is None else numbers
 
     @launch_arguments.setter
     def launch_arguments(self, numbers: Sequence[int]) -> None:
-        self.attributes[LAUNCH_ARGUMENTS] = DenseArrayBase.from_list(i64, tuple(numbers))
+        self.attributes[marks.LAUNCH_ARGUMENTS] = DenseArrayBase.from_list(i64, tuple(numbers))
 
     def _array(self, name: str) -> Sequence[int] | None:
         """Return an attribute that is an array of integers."""
@@ -224,7 +216,7 @@ class KernelOp(FieldsOp):
 
     def checks_of(self, argument: int) -> list[BoundsAttr]:
         """Return what a launch on the CPU checks of an argument before it runs the kernel."""
-        checks = self.argument_attribute(CHECKED, argument)
+        checks = self.argument_attribute(marks.CHECKED, argument)
         return list(checks) if isa(checks, ArrayAttr[BoundsAttr]) else []
 
     def add_argument(self, kind: Attribute, name: str, like: int) -> BlockArgument:
@@ -341,14 +333,14 @@ def is_unsigned(value: SSAValue) -> bool:
     """Return whether a kernel argument or an allocation is unsigned."""
     owner = value.owner
     if not isinstance(owner, Block):
-        return UNSIGNED in owner.attributes
+        return marks.UNSIGNED in owner.attributes
     kernel = owner.parent_op()
     assert isinstance(value, BlockArgument)
-    return isinstance(kernel, KernelOp) and kernel.is_marked(UNSIGNED, value.index)
+    return isinstance(kernel, KernelOp) and kernel.is_marked(marks.UNSIGNED, value.index)
 
 
 def mark_unsigned(value: SSAValue, like: SSAValue | None = None) -> None:
     """Mark an allocation as unsigned; with `like`, only if that memref is."""
     if like is None or is_unsigned(like):
         assert not isinstance(value.owner, Block)
-        value.owner.attributes[UNSIGNED] = UnitAttr()
+        value.owner.attributes[marks.UNSIGNED] = UnitAttr()

@@ -1,7 +1,5 @@
 """Tensor maps: descriptors of tensors for TMA, passed by launches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Warp groups: partitions of a block with different roles."""
 
-from __future__ import annotations
-
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def
@@ -80,7 +78,7 @@ class GroupOp(FieldsOp):
         first = 0 if self.barrier is None else self.barrier.value.data
         return range(first, first + self.multiplicity)
 
-    def overlaps(self, other: GroupOp) -> bool:
+    def overlaps(self, other: "GroupOp") -> bool:
         """Return whether another group has common threads."""
         one, two = self.threads, other.threads
         return max(one.start, two.start) < min(one.stop, two.stop)

@@ -1,7 +1,5 @@
 """The attributes of a kernel, `attrs.cuda.grid_dim` and `attrs.cuda_grid_dim`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +23,7 @@ class Attributes:
     path: tuple[str, ...] = ()
 
     @property
-    def cuda(self) -> Attributes:
+    def cuda(self) -> "Attributes":
         """The attributes of CUDA kernels."""
         return Attributes((*self.path, "cuda"))
 
@@ -113,6 +111,9 @@ def _is_extent(value: object, least: int = 1) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
+_Reader: TypeAlias = Callable[[object], object]
+
+
 def _plain(accepts: Callable[[object], bool], what: str, hint: str | None = None) -> _Reader:
     """Return a reader that accepts some values; `{}` in the error `what` is the value."""
 
@@ -123,8 +124,6 @@ def _plain(accepts: Callable[[object], bool], what: str, hint: str | None = None
 
     return read
 
-
-_Reader: TypeAlias = Callable[[object], object]
 
 ATTRIBUTES: dict[str, _Reader] = {
     "cuda_grid_dim": partial(_extents, "grid"),

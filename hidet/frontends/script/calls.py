@@ -1,7 +1,5 @@
 """Calls in scripts: binding of arguments, and Python functions and attributes."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import difflib

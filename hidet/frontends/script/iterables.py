@@ -1,7 +1,5 @@
 """What the loops of scripts iterate over: ranges, grids, tasks of a mapping, warp groups."""
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Iterator
@@ -47,7 +45,7 @@ class Range:
         """Iterate at compile time."""
         return iter(range(*map(operator.index, (self.start, self.stop, self.step))))
 
-    def __reversed__(self) -> Range:
+    def __reversed__(self) -> "Range":
         """Return the range in reverse order."""
         if self.is_known:
             numbers = range(*map(operator.index, (self.start, self.stop, self.step)))[::-1]

@@ -1,7 +1,5 @@
 """Memory of a kernel: tensors in registers, in shared memory, and behind pointers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -291,7 +289,7 @@ class Registers:
     type: TensorType
     first: int = 0
 
-    def __getitem__(self, number: int) -> Registers:
+    def __getitem__(self, number: int) -> "Registers":
         if not 0 <= number < prod(self.type.shape):
             raise ScriptError(
                 f"{self} has no register {number!r}", hint="registers are numbered from 0 on"

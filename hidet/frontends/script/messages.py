@@ -1,7 +1,5 @@
 """Messages of errors: where in the source of a script they are, and how they name values."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap
@@ -63,7 +61,7 @@ class Source:
     function: ast.FunctionDef
 
     @staticmethod
-    def of(function: Callable[..., object]) -> Source:
+    def of(function: Callable[..., object]) -> "Source":
         """Read the source of a function."""
         name = getattr(function, "__name__", repr(function))
         try:

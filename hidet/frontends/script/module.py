@@ -1,7 +1,5 @@
 """`@hidet.script` and `hidet.script_module()`: modules of script functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, Token
 from typing import Any, Protocol
@@ -16,7 +14,7 @@ from hidet.frontends.script.launches import LAUNCH
 from hidet.tracebacks import public
 from hidet.universe import BUILD_SCRIPTS, load
 
-_MODULE: ContextVar[ScriptModule | None] = ContextVar("hidet_script_module", default=None)
+_MODULE: "ContextVar[ScriptModule | None]" = ContextVar("hidet_script_module", default=None)
 
 
 class BuiltModule(Protocol):
@@ -134,7 +132,7 @@ class ScriptModule(IRModule):
         super().__init__()
         self._token: Token[ScriptModule | None] | None = None
 
-    def __enter__(self) -> ScriptModule:
+    def __enter__(self) -> "ScriptModule":
         self._token = _MODULE.set(self)
         return self
 

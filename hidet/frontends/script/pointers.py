@@ -1,7 +1,5 @@
 """Pointer casts: `void_p`, null and comparisons, reinterpreted memory."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NoReturn
 
@@ -40,7 +38,7 @@ class VoidPointer(Value):
             self._address = Pointer(memory, dtype.element, (0,))
         return retyped(self._address, dtype)
 
-    def __add__(self, offset: Index) -> VoidPointer:
+    def __add__(self, offset: Index) -> "VoidPointer":
         return VoidPointer(self.of(U8) + offset)
 
     __radd__ = __add__

@@ -1,7 +1,5 @@
 """Tensor cores in scripts: mma of a warp, wgmma of a warp group, and loads of their operands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from math import prod
@@ -32,7 +30,7 @@ from hidet.rewriting.builder import KernelBuilder
 class _ByName(type):
     """Gives `MmaConfig` a function per entry of the instruction table."""
 
-    def __getattr__(cls, name: str) -> Callable[[], MmaConfig]:
+    def __getattr__(cls, name: str) -> "Callable[[], MmaConfig]":
         if name not in MMA_SYNC:
             raise AttributeError(f"there is no mma_sync {name!r}, only {', '.join(MMA_SYNC)}")
         return lambda: MmaConfig(MMA_SYNC[name])
@@ -69,7 +67,7 @@ class MmaConfig(metaclass=_ByName):
         self.c_elements: int = self.c_store_map.tasks_per_worker
 
     @staticmethod
-    def all() -> list[MmaConfig]:
+    def all() -> "list[MmaConfig]":
         """Return all configurations."""
         return [MmaConfig(instruction) for instruction in MMA_SYNC.values()]
 

@@ -8,18 +8,8 @@ from typing import Generic, TypeVar
 from xdsl.ir import SSAValue
 
 from hidet.arch.limits import WARP
-from hidet.dialects.cuda import (
-    BlockDimOp,
-    BlockIdOp,
-    GridDimOp,
-    ShflOp,
-    SyncWarpOp,
-    ThreadIdOp,
-    VoteOp,
-)
-from hidet.dialects.cuda.attributes import Dimension, ShuffleKind
-from hidet.dialects.cuda.barriers import ActiveMaskOp, VoteKind
-from hidet.dialects.cuda.instructions import SEGMENTS, IdOp
+from hidet.dialects import cuda
+from hidet.dialects.cuda import Dimension, IdOp
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import known_number
 from hidet.frontends.script.messages import Value, describe
@@ -70,7 +60,7 @@ def _extents(name: str, kind: type[IdOp]) -> AlongDimensions[Index]:
 
     def along(dimension: Dimension) -> Index:
         shape = current(f"'{name}'").shape
-        extents = shape.block_dim if kind is BlockDimOp else shape.grid_dim
+        extents = shape.block_dim if kind is cuda.BlockDimOp else shape.grid_dim
         if extents is None:
             raise ScriptError(
                 f"{name} is not known yet",
@@ -82,8 +72,8 @@ def _extents(name: str, kind: type[IdOp]) -> AlongDimensions[Index]:
     return AlongDimensions(name, along)
 
 
-threadIdx, blockIdx = _id("threadIdx", ThreadIdOp), _id("blockIdx", BlockIdOp)
-blockDim, gridDim = _extents("blockDim", BlockDimOp), _extents("gridDim", GridDimOp)
+threadIdx, blockIdx = _id("threadIdx", cuda.ThreadIdOp), _id("blockIdx", cuda.BlockIdOp)
+blockDim, gridDim = _extents("blockDim", cuda.BlockDimOp), _extents("gridDim", cuda.GridDimOp)
 
 
 def block_rank_in_cluster() -> Index:
@@ -105,11 +95,11 @@ def _extent(dimension: Dimension) -> int:
 def _place(dimension: Dimension) -> Index:
     """Return the index of the block in its cluster along a dimension."""
     extent = _extent(dimension)
-    return 0 if extent == 1 else id_of("blockIdx", BlockIdOp, dimension) % extent
+    return 0 if extent == 1 else id_of("blockIdx", cuda.BlockIdOp, dimension) % extent
 
 
 def _cluster(dimension: Dimension) -> Index:
-    number, extent = id_of("blockIdx", BlockIdOp, dimension), _extent(dimension)
+    number, extent = id_of("blockIdx", cuda.BlockIdOp, dimension), _extent(dimension)
     return number if extent == 1 else number // extent
 
 
@@ -124,7 +114,7 @@ ALL_LANES = 0xFFFFFFFF
 
 def syncwarp(mask: object = ALL_LANES) -> None:
     """Wait for all lanes of the warp, or those in the mask."""
-    insert(SyncWarpOp(_mask(mask)))
+    insert(cuda.SyncWarpOp(_mask(mask)))
 
 
 def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
@@ -140,34 +130,34 @@ def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) ->
     Raises:
         ScriptError: the mask or the width is invalid, or `var` is no scalar.
     """
-    return _shuffle(ShuffleKind.IDX, mask, var, src_lane, width)
+    return _shuffle(cuda.ShuffleKind.IDX, mask, var, src_lane, width)
 
 
 def shfl_up_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
     """Return the value of the lane `delta` below, or the own value if there is none."""
-    return _shuffle(ShuffleKind.UP, mask, var, delta, width)
+    return _shuffle(cuda.ShuffleKind.UP, mask, var, delta, width)
 
 
 def shfl_down_sync(mask: object, var: Scalar, delta: object, width: int = WARP) -> Scalar:
     """Return the value of the lane `delta` above, or the own value if there is none."""
-    return _shuffle(ShuffleKind.DOWN, mask, var, delta, width)
+    return _shuffle(cuda.ShuffleKind.DOWN, mask, var, delta, width)
 
 
 def shfl_xor_sync(mask: object, var: Scalar, lane_mask: object, width: int = WARP) -> Scalar:
     """Return the value of the lane `own ^ lane_mask`."""
-    return _shuffle(ShuffleKind.XOR, mask, var, lane_mask, width)
+    return _shuffle(cuda.ShuffleKind.XOR, mask, var, lane_mask, width)
 
 
-def _shuffle(kind: ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
+def _shuffle(kind: cuda.ShuffleKind, mask: object, var: Scalar, lane: object, width: int) -> Scalar:
     lanes = _mask(mask)
-    known_number("the lanes of a segment", width, (*SEGMENTS, WARP))
+    known_number("the lanes of a segment", width, (*cuda.SEGMENTS, WARP))
     value = scalar_of(var)
     moved = convert(value, I32) if value.type.bits < 16 else value
     if moved.type.kind == "index":
         moved = convert(moved, I64)
     other = convert(lane, I32)
     result = insert(
-        ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
+        cuda.ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
     ).result
     return convert(Scalar(result, moved.type), value.type)
 
@@ -193,28 +183,28 @@ def active_mask() -> Scalar:
     On a GPU it is `__activemask()`, which may miss lanes that arrive later; `ballot_sync` before a
     branch is reliable. On the CPU it is the lanes that arrive without waiting for others.
     """
-    return Scalar(insert(ActiveMaskOp()).result, U32)
+    return Scalar(insert(cuda.ActiveMaskOp()).result, U32)
 
 
 def any_sync(mask: object, predicate: object) -> Scalar:
     """Return whether the predicate holds on any lane of the warp."""
-    return _vote(VoteKind.ANY, mask, predicate, BOOL)
+    return _vote(cuda.VoteKind.ANY, mask, predicate, BOOL)
 
 
 def all_sync(mask: object, predicate: object) -> Scalar:
     """Return whether the predicate holds on all lanes of the warp."""
-    return _vote(VoteKind.ALL, mask, predicate, BOOL)
+    return _vote(cuda.VoteKind.ALL, mask, predicate, BOOL)
 
 
 def ballot_sync(mask: object, predicate: object) -> Scalar:
     """Return the mask of the lanes on which the predicate holds."""
-    return _vote(VoteKind.BALLOT, mask, predicate, U32)
+    return _vote(cuda.VoteKind.BALLOT, mask, predicate, U32)
 
 
-def _vote(kind: VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
+def _vote(kind: cuda.VoteKind, mask: object, predicate: object, result: ScalarType) -> Scalar:
     lanes = _mask(mask)
     condition = convert(predicate, BOOL)
-    return Scalar(insert(VoteOp(kind, condition.ssa, lanes)).result, result)
+    return Scalar(insert(cuda.VoteOp(kind, condition.ssa, lanes)).result, result)
 
 
 THREADS = 4 * WARP
