@@ -28,13 +28,8 @@ def work_of(fusion: FusionOp) -> Work:
 
 def _kind(op: _Matmul) -> str:
     """Return the operand type, by its name in `Arch.rates`."""
-    match op.precision.data:
-        case "tf32":
-            return "tf32"
-        case "fma":
-            return "f32"
-        case _:
-            return str(element_of(op.operands[0]))
+    named = {"tf32": "tf32", "fma": "f32"}
+    return named.get(op.precision.data) or str(element_of(op.operands[0]))
 
 
 def _operations(op: _Matmul) -> int:

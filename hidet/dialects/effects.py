@@ -185,13 +185,10 @@ def _effects_rule(kind: type[Operation]) -> _EffectsRule:
 def accessed(effects: Iterable[EffectInstance], kind: MemoryEffectKind) -> list[SSAValue | None]:
     """Return the memory of effects of a kind; None is unknown memory."""
     return [
-        effect.value if isinstance(effect.value, _VALUES) else None
+        effect.value if isinstance(effect.value, (OpResult, BlockArgument)) else None
         for effect in effects
         if effect.kind is kind and type(effect.resource) is not MachineState
     ]
-
-
-_VALUES = (OpResult, BlockArgument)
 
 
 def reads_of(op: Operation) -> list[SSAValue]:

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import (
     IntAttr,
     NameLoc,
     StringAttr,
-    UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
@@ -32,8 +31,6 @@ def file_of(location: FileLineColLoc) -> str:
 def lines_of(location: Attribute) -> list[str]:
     """Return the source lines, `file:line`, of a location."""
     match location:
-        case UnknownLoc():
-            return []
         case FileLineColLoc():
             return [f"{one_line(file_of(location))}:{location.line.data}"]
         case NameLoc():

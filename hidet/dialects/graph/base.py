@@ -147,11 +147,6 @@ def normalized_axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def normalized_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """Return non-negative axes, sorted."""
-    return tuple(sorted(normalized_axis(axis, rank) for axis in axes))
-
-
 def check_axes(axes: Sequence[int], rank: int) -> None:
     """Raise `VerifyException` unless all axes are distinct and in [0, rank)."""
     if len(set(axes)) != len(axes) or any(not 0 <= axis < rank for axis in axes):

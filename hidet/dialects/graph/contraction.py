@@ -202,11 +202,11 @@ class Window:
                 f"{list(self.padding)} and dilation {list(self.dilation)} must have "
                 f"{len(sizes)} numbers each"
             )
-        return [self._positions(name, size, axis) for axis, size in enumerate(sizes)]
+        return [self._positions(name, *each) for each in zip(sizes, *fields, strict=True)]
 
-    def _positions(self, name: str, size: int, axis: int) -> int:
-        kernel, stride = self.kernel[axis], self.stride[axis]
-        padding, dilation = self.padding[axis], self.dilation[axis]
+    def _positions(
+        self, name: str, size: int, kernel: int, stride: int, padding: int, dilation: int
+    ) -> int:
         if min(kernel, stride, dilation) < 1 or padding < 0:
             raise VerifyException(
                 f"{name}: kernel {kernel}, stride {stride} and dilation {dilation} must be at "

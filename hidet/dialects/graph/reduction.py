@@ -24,7 +24,6 @@ from hidet.dialects.graph.base import (
     Value,
     check_axes,
     integer,
-    normalized_axes,
     normalized_axis,
     shape_of,
 )
@@ -45,7 +44,8 @@ class ReductionOp(OneOperandOp, ABC):
         **properties: int,
     ) -> None:
         rank = len(shape_of(x))
-        axes = range(rank) if axes is None else normalized_axes(axes, rank)
+        given = range(rank) if axes is None else axes
+        axes = sorted(normalized_axis(axis, rank) for axis in given)
         super().__init__(x, result=i1, axes=axes, keepdims=keepdims, **properties)
 
     def _infer_type(self) -> Tensor:

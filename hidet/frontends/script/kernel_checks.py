@@ -97,11 +97,8 @@ def _check_workers(kernel: KernelOp) -> None:
     Extra threads must be masked by a branch, so that each one that remains has its task. Mappings
     whose number of workers is unknown are not checked.
     """
-    loops = [op for op in kernel.body.walk() if isinstance(op, ForeachOp)]
-    if not loops:
-        return
     forms = IndexForms()
-    for op in loops:
+    for op in (each for each in kernel.body.walk() if isinstance(each, ForeachOp)):
         limits = forms.range(op.worker, op.parent)
         if limits is None or are_served(op, forms) is not False:
             continue
@@ -218,7 +215,7 @@ def check_cpu_kernel(kernel: KernelOp) -> None:
 def _clean_up(kernel: KernelOp) -> None:
     """Remove dead code, and narrow conversions of indices to floats to 32 bits where possible."""
     drop_dead_code(kernel)
-    forms: IndexForms | None = None
+    forms = IndexForms()
     for op in list(kernel.body.walk()):
         if not isinstance(op, arith.IndexCastOp) or op.result.type != i64:
             continue
@@ -226,7 +223,6 @@ def _clean_up(kernel: KernelOp) -> None:
             isinstance(use.operation, arith.SIToFPOp) for use in op.result.uses
         ):
             continue
-        forms = forms or IndexForms()
         limits = forms.range(op.input, op.parent)
         if limits is not None and limits.lo >= -(1 << 31) and limits.hi < 1 << 31:
             narrow = arith.IndexCastOp(op.input, i32)

@@ -1,7 +1,7 @@
 """The host side of a kernel: its parameters, arguments for them, launches with their extents."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -289,20 +289,15 @@ def _computing(values: Sequence[SSAValue]) -> list[Operation]:
     def visit(value: SSAValue) -> None:
         op = value.owner
         if isinstance(op, Operation) and op not in found:
-            for needed in _operands(op):
-                visit(needed)
+            inside = set(op.walk())
+            for needed in (operand for each in inside for operand in each.operands):
+                if needed.owner not in inside:
+                    visit(needed)
             found[op] = None
 
     for value in values:
         visit(value)
     return list(found)
-
-
-def _operands(op: Operation) -> Iterator[SSAValue]:
-    """Yield the values that an operation, or one nested in it, uses from outside."""
-    inside = set(op.walk())
-    for each in inside:
-        yield from (operand for operand in each.operands if operand.owner not in inside)
 
 
 def largest(extent: SSAValue) -> int | None:

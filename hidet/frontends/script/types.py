@@ -237,8 +237,11 @@ class TensorType(OfElements):
 
     Attributes:
         dtype: the element type.
-        shape: the extents.
+        shape: the extents, by default those of the layout.
         layout: the layout in memory; None is row-major.
+
+    Raises:
+        ScriptError: shape and layout are both missing or do not match.
     """
 
     dtype: ElementType
@@ -246,16 +249,6 @@ class TensorType(OfElements):
     layout: TaskMap | SwizzledLayout | None
 
     def __init__(self, dtype: object, shape: object = None, layout: object = None) -> None:
-        """Make a tensor type.
-
-        Args:
-            dtype: the element type.
-            shape: the extents; may be omitted if there is a layout.
-            layout: the layout, row-major by default.
-
-        Raises:
-            ScriptError: shape and layout are both missing or do not match.
-        """
         if layout is not None and not isinstance(layout, TaskMap | SwizzledLayout):
             raise ScriptError(
                 f"{describe(layout)} is no layout",

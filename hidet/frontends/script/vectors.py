@@ -160,16 +160,8 @@ def elementwise(name: str, function: Callable[..., Scalar], *operands: object) -
 
 # Pairs.
 
-_PACKED = {
-    "+": PackedFunction.ADD,
-    "-": PackedFunction.SUB,
-    "*": PackedFunction.MUL,
-    "fma": PackedFunction.FMA,
-    "min": PackedFunction.MIN,
-    "max": PackedFunction.MAX,
-    "-x": PackedFunction.NEG,
-    "abs": PackedFunction.ABS,
-}
+_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "neg": "-x"}
+_PACKED = {_SYMBOLS.get(str(kind), str(kind)): kind for kind in PackedFunction}
 
 
 def is_paired(kind: ElementType) -> bool:
