@@ -10,12 +10,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from hidet.analysis.conditions import predicate_of
+from hidet.analysis.memory import memory_space
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import ActiveMaskOp, KernelOp, ThreadIdOp
-from hidet.dialects.cuda.attributes import Dimension, Space, is_variable, space_of
-from hidet.dialects.shaped import is_memref
+from hidet.dialects.cuda.attributes import Dimension, Space, is_variable
 from hidet.dialects.task import ForeachOp, GroupOp
 from hidet.dialects.walking import blocks_in, ops_in, ops_of_class, parents_of
 
@@ -101,8 +101,10 @@ def analyse_divergence(kernel: KernelOp) -> DivergenceAnalysis:
             lanes.append(op.worker)
         elif type(op) is ActiveMaskOp:
             lanes.append(op.result)
-        elif type(op) in _LOADS:
-            if _reads_private_memory(op):
+        elif type(op) in (LoadOp, memref.LoadOp):
+            source = op.operands[0]
+            is_private = memory_space(source) in (Space.REGISTER, Space.LOCAL)
+            if is_private and not (type(op) is memref.LoadOp and is_variable(source)):
                 lanes.extend(op.results)
         elif divergence.whole_warps and _is_uniform_in_warps(op):
             warps.extend(op.results)
@@ -130,17 +132,6 @@ def _spread_variables(kernel: KernelOp, divergence: DivergenceAnalysis) -> None:
             if any(divergence.of([load]) < how for load in loads):
                 divergence.spread(loads, how)
                 worklist.append(variable)
-
-
-_LOADS = (LoadOp, memref.LoadOp)
-
-
-def _reads_private_memory(op: Operation) -> bool:
-    """Return whether a load is from thread-private memory, variables excepted."""
-    source = op.operands[0]
-    if type(op) is memref.LoadOp and is_variable(source):
-        return False
-    return is_memref(source.type) and space_of(source.type) in (Space.REGISTER, Space.LOCAL)
 
 
 _QUOTIENTS = (arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp)

@@ -303,10 +303,6 @@ def _constant(op: arith.ConstantOp, ranges: Sequence[Range]) -> Range | None:
     return Range(number, number)
 
 
-def _unchanged(op: Operation, ranges: Sequence[Range]) -> Range:
-    return ranges[0]
-
-
 def _extend_unsigned(op: Operation, ranges: Sequence[Range]) -> Range:
     kind = op.operands[0].type
     if ranges[0].lo >= 0 or not isinstance(kind, IntegerType):
@@ -335,9 +331,9 @@ _RULES: dict[type[Operation], _IntegerRule] = {
     arith.ShLIOp: _shift,
     arith.ShRSIOp: _shift,
     arith.ShRUIOp: _shift,
-    arith.ExtSIOp: _unchanged,
-    arith.TruncIOp: _unchanged,
-    arith.IndexCastOp: _unchanged,
+    arith.ExtSIOp: lambda _, ranges: ranges[0],
+    arith.TruncIOp: lambda _, ranges: ranges[0],
+    arith.IndexCastOp: lambda _, ranges: ranges[0],
     arith.ExtUIOp: _extend_unsigned,
 }
 """The range of a result before it wraps around, from those of the operands."""

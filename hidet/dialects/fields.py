@@ -261,20 +261,12 @@ def _sizes(*sizes: int) -> Attribute:
 
 def _values(given: Field) -> Sequence[SSAValue]:
     """Return the values that are given for an operand field."""
-    if given is None:
-        return ()
-    if type(given) in _VALUES:
-        return (cast("SSAValue", given),)
-    if isinstance(given, Operation):
-        return (SSAValue.get(given),)
-    return [_value(each) for each in cast("Sequence[SSAValue | Operation]", given)]
+    is_one = type(given) in _VALUES or isinstance(given, Operation)
+    values: Any = (given,) if is_one else given or ()
+    return [each if type(each) in _VALUES else SSAValue.get(each) for each in values]
 
 
 _VALUES = (OpResult, BlockArgument)
-
-
-def _value(given: SSAValue | Operation) -> SSAValue:
-    return cast("SSAValue", given) if type(given) in _VALUES else SSAValue.get(given)
 
 
 def _given(

@@ -8,7 +8,6 @@ from typing import IO
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Operation
 from xdsl.utils.target import Target
 
 from hidet.backend.printer.cuda import source_table
@@ -158,16 +157,10 @@ def _is_collective(kernel: cuda.KernelOp) -> bool:
     """
     return marks.INSTRUMENTED in kernel.attributes or any(
         op.has_trait(cuda.Collective)
-        or isinstance(op, cuda.ActiveMaskOp | cuda.AssertOp)
-        or _is_shared(op)
+        or isinstance(op, cuda.ActiveMaskOp | cuda.AssertOp | cuda.DynamicSharedOp)
+        or (isinstance(op, memref.AllocaOp) and cuda.space_of(op.memref.type) is cuda.Space.SHARED)
         for op in ops_in(kernel.body)
     )
-
-
-def _is_shared(op: Operation) -> bool:
-    if isinstance(op, cuda.DynamicSharedOp):
-        return True
-    return isinstance(op, memref.AllocaOp) and cuda.space_of(op.memref.type) is cuda.Space.SHARED
 
 
 @dataclass(frozen=True)

@@ -325,8 +325,7 @@ class WindowsOp(OneOperandOp):
     outside = prop_def(NUMBER)
 
     def __init__(self, x: Value, outside: Number, window: Window) -> None:
-        properties = asdict(window)
-        super().__init__(x, outside=number(outside, element_type(x)), **properties)
+        super().__init__(x, outside=number(outside, element_type(x)), **asdict(window))
 
     @property
     def window(self) -> Window:

@@ -74,8 +74,7 @@ def _extents(what: str, value: object) -> tuple[Extent, ...]:
     for extent in extents:
         if isinstance(extent, Scalar) and is_integer(extent):
             check_host_value(what, extent)
-            continue
-        if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:
+        elif not _is_extent(extent, least=0):
             raise ScriptError(
                 f"an extent of the {what} is {describe(extent)}, not an integer",
                 hint="cdiv(a, b) rounds a quotient up, a // b rounds it down",

@@ -88,9 +88,8 @@ def setmaxnreg(nregs: object, action: object) -> None:
             "setmaxnreg has no effect without a number of blocks per multiprocessor",
             hint="set attrs.cuda.min_blocks = 1 first",
         )
-    insert(
-        cuda.SetMaxNregOp(action, known_number("the number of registers", nregs, REGISTER_COUNTS))
-    )
+    count = known_number("the number of registers", nregs, REGISTER_COUNTS)
+    insert(cuda.SetMaxNregOp(action, count))
 
 
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:

@@ -119,8 +119,7 @@ def loop_range(*bounds: object) -> Range:
         raise ScriptError(f"range takes one to three integers, not {len(bounds)}")
     start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
     step = plain_number(step)
-    is_integer = isinstance(step, int) and not isinstance(step, bool)
-    if step == 0 if is_integer else not (isinstance(step, Scalar) and step.type.is_integer):
+    if not is_integer(step) or (isinstance(step, int) and step == 0):
         raise ScriptError(
             f"the step of range is {describe(step)}",
             hint="a non-zero integer, which is positive if known only at run time",
@@ -130,9 +129,7 @@ def loop_range(*bounds: object) -> Range:
 
 def _bound(value: object) -> Index:
     value = plain_number(value)
-    if isinstance(value, Scalar) and value.type.is_integer:
-        return value
-    if isinstance(value, bool) or not isinstance(value, int):
+    if not isinstance(value, Scalar | int) or not is_integer(value):
         raise ScriptError(
             f"a bound of range is an integer, not {describe(value)}",
             hint="int(x) of a float is an integer",

@@ -156,10 +156,8 @@ def _shuffle(kind: cuda.ShuffleKind, mask: object, var: Scalar, lane: object, wi
     if moved.type.kind == "index":
         moved = convert(moved, I64)
     other = convert(lane, I32)
-    result = insert(
-        cuda.ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
-    ).result
-    return convert(Scalar(result, moved.type), value.type)
+    op = cuda.ShflOp(kind, moved.ssa, other.ssa, None if width == WARP else width, lanes)
+    return convert(Scalar(insert(op).result, moved.type), value.type)
 
 
 def _mask(mask: object) -> SSAValue | None:

@@ -12,10 +12,10 @@ from typing import cast
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
+from hidet.analysis.memory import memory_space
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK
 from hidet.dialects.compute import GridOp, ReduceKind, SinkOp, YieldOp
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.shaped import memref_type
+from hidet.dialects.cuda.attributes import Space
 from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, MatmulOp, TaskMapAttr
 from hidet.dialects.task.group import WARP
 from hidet.dialects.task.layout import known_map_of
@@ -284,7 +284,7 @@ def _side(value: object) -> Window:
 
 def _nearness(verb: str, tensor: Tensor) -> int:
     """Return the index in `_PLACES` of a tensor's memory; reject tensors that verbs do not take."""
-    space = _space(tensor)
+    space = memory_space(tensor.memory) or Space.GLOBAL  # that of a view
     if space is Space.LOCAL:
         raise ScriptError(
             f"{describe(tensor)} belongs to one thread, but {verb} is collective",
@@ -298,15 +298,9 @@ def _nearness(verb: str, tensor: Tensor) -> int:
     return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
 
 
-def _space(tensor: Tensor) -> Space:
-    """Return the memory space of a tensor; a view is in global memory."""
-    is_view = isinstance(tensor.memory.type, TensorType)
-    return Space.GLOBAL if is_view else space_of(memref_type(tensor.memory))
-
-
 def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, SSAValue]:
     """Return the mapping of a tile without a layout, `?` by default, and the worker."""
-    has_layout = _space(tile) is Space.REGISTER
+    has_layout = memory_space(tile.memory) is Space.REGISTER
     if not isinstance(on, Tasks):
         if not is_integer(on):
             raise ScriptError(
