@@ -77,9 +77,8 @@ def modular(lhs: Text, rhs: Text, *, additive: bool = False, wrap: bool = False)
     if not any(operand.type in WORDS for operand in operands):
         if not wrap:
             return operands
-        number = 0 if number_of(operands[0]) is not None else 1
-        if number_of(operands[number]) is None:
-            number = 0
+        is_number = [number_of(operand) is not None for operand in operands]
+        number = int(is_number == [False, True])
         operands[number] = _literal_or_unsigned(operands[number], additive)
         return operands
     return [

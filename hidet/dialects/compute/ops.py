@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     TensorType,
 )
+from xdsl.dialects.utils import parse_assignment, print_assignment
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -311,9 +312,7 @@ class FusionOp(FieldsOp):
         inputs: list[SSAValue] = []
 
         def parse_input() -> None:
-            argument = parser.parse_argument(expect_type=False)
-            parser.parse_punctuation("=")
-            operand = parser.parse_unresolved_operand()
+            argument, operand = parse_assignment(parser)
             parser.parse_punctuation(":")
             kind = parser.parse_type()
             arguments.append(argument.resolve(kind))
@@ -341,9 +340,7 @@ class FusionOp(FieldsOp):
                 zip(self.body.block.args, self.inputs, strict=True)
             ):
                 printer.print_string(", " if number else "")
-                printer.print_ssa_value(argument)
-                printer.print_string(" = ")
-                printer.print_ssa_value(value)
+                print_assignment(printer, argument, value)
                 printer.print_string(" : ")
                 printer.print_attribute(value.type)
         printer.print_string(" -> ")
