@@ -117,11 +117,6 @@ def _printf(op: cuda.PrintfOp, writer: Writer) -> None:
     writer.call("printf", _quoted(op.text), *numbers)
 
 
-def _assert(op: cuda.AssertOp, writer: Writer) -> None:
-    """Print `hidet::check(n > 0, "kernel.py:3: n > 0");`."""
-    writer.call("hidet::check", writer.text_of(op.condition), _quoted(op.text))
-
-
 def _checked_index(op: cuda.CheckedIndexOp, text_of: TextOf) -> Text:
     """Print `hidet::checked_index(ids[i], 50257, "aten.embedding (model.py:4)")`."""
     index = text_of(op.index)
@@ -175,11 +170,6 @@ def _view(op: cuda.ViewOp, writer: Writer) -> None:
     writer.line(f"auto* const {writer.declare(op.result)} = {viewed.text};")
 
 
-def _address_of(op: cuda.AddressOfOp, text_of: TextOf) -> Text:
-    """Print `hidet::address_of(&x[i])`."""
-    return call("hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG)
-
-
 def _track(op: cuda.TrackOp, writer: Writer) -> None:
     """Print `hidet::track_shared(&sa[0][0], "sa", {16, 64});`."""
     kind = memref_type(op.array)
@@ -215,11 +205,6 @@ def _check_access(op: cuda.CheckAccessOp, writer: Writer) -> None:
     writer.call(f"hidet::check_{op.kind.data.value}", first, *count)
 
 
-def _check_owner(op: cuda.CheckOwnerOp, writer: Writer) -> None:
-    """Print `hidet::check_owner("acc", i % 8 == lane);`."""
-    writer.call("hidet::check_owner", _quoted(op.label.data), writer.text_of(op.is_owner))
-
-
 def source_table(origins: Sequence[str]) -> str:
     """Return a table of the user's line, "file:line" or "", of each line of a file of kernels."""
     rows: list[str] = []
@@ -233,7 +218,9 @@ def source_table(origins: Sequence[str]) -> str:
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     cuda.ActiveMaskOp: lambda _, text_of: call("hidet::active_mask", [], "unsigned"),
-    cuda.AddressOfOp: _address_of,
+    cuda.AddressOfOp: lambda op, text_of: call(
+        "hidet::address_of", [address(op.source, op.indices, text_of)], LONG_LONG
+    ),
     cuda.AtomicOp: _atomic,
     cuda.CheckedDivisorOp: _checked_divisor,
     cuda.CheckedIndexOp: _checked_index,
@@ -247,10 +234,14 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
 """The printers of expressions of `cuda`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
-    cuda.AssertOp: _assert,
+    cuda.AssertOp: lambda op, writer: writer.call(
+        "hidet::check", writer.text_of(op.condition), _quoted(op.text)
+    ),
     cuda.CheckAccessOp: _check_access,
     cuda.CheckBoundsOp: _check_bounds,
-    cuda.CheckOwnerOp: _check_owner,
+    cuda.CheckOwnerOp: lambda op, writer: writer.call(
+        "hidet::check_owner", _quoted(op.label.data), writer.text_of(op.is_owner)
+    ),
     cuda.CopyVectorOp: _copy_vector,
     cuda.DynamicSharedOp: _dynamic_shared,
     cuda.LeaveOp: lambda op, writer: writer.line(f"{op.kind.data.value};"),

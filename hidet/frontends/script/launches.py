@@ -330,9 +330,8 @@ def launch_function(
         mapper[inner] = outer
     for op in _computing(extents):
         entry.add_op(op.clone(mapper))
-    launch = LaunchOp(
-        kernel.sym_name.data, entry.args, extents=[mapper[extent] for extent in extents]
-    )
+    given = [mapper[extent] for extent in extents]
+    launch = LaunchOp(kernel.sym_name.data, entry.args, extents=given)
     launch.location = kernel.location
     entry.add_op(launch)
     function = host_function(LAUNCH, parameters, entry)
