@@ -13,29 +13,17 @@ import json
 import reprlib
 import types
 import typing
-from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 from hidet.errors import CacheError
-
-Json: TypeAlias = "int | str | list[Json] | dict[str, Json] | None"
 
 T = TypeVar("T")
 
 
-def encode(value: Any) -> Json:
-    """Convert a value to what the json module writes."""
-    if dataclasses.is_dataclass(value):
-        return {
-            field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
-    if isinstance(value, Mapping):
-        entries = cast("Mapping[str, Any]", value)
-        return {key: encode(entry) for key, entry in entries.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [encode(entry) for entry in cast("Sequence[Any]", value)]
-    return value
+def encode(value: object, indent: int | None = None) -> str:
+    """Return a value as JSON."""
+    return json.dumps(value, default=vars, indent=indent)
 
 
 def parse(text: str, path: str) -> object:
@@ -69,9 +57,7 @@ def _refuse(path: str, wanted: str, value: object) -> NoReturn:
 def _decode(expected: Any, value: object, path: str) -> object:
     origin = typing.get_origin(expected)
     if expected in (int, bool, str, types.NoneType):
-        if type(value) is not expected:  # a bool is no int here
-            _refuse(path, f"of type {expected.__name__}", value)
-        return value
+        return _of_type(expected, f"of type {expected.__name__}", value, path)
     if origin is Literal:
         choices = typing.get_args(expected)
         if value not in choices:
@@ -83,29 +69,24 @@ def _decode(expected: Any, value: object, path: str) -> object:
         element, _ = typing.get_args(expected)
         return tuple(
             _decode(element, entry, f"{path}[{index}]")
-            for index, entry in enumerate(_list(value, path))
+            for index, entry in enumerate(_of_type(list, "a list", value, path))
         )
     if origin is dict:
         _, element = typing.get_args(expected)
         return {
             key: _decode(element, entry, f"{path}.{key}")
-            for key, entry in _object(value, path).items()
+            for key, entry in _of_type(dict, "an object", value, path).items()
         }
     if dataclasses.is_dataclass(expected):
-        return _decode_dataclass(expected, _object(value, path), path)
-    return _decode_named_tuple(expected, _list(value, path), path)
+        return _decode_dataclass(expected, _of_type(dict, "an object", value, path), path)
+    return _decode_named_tuple(expected, _of_type(list, "a list", value, path), path)
 
 
-def _list(value: object, path: str) -> list[object]:
-    if not isinstance(value, list):
-        _refuse(path, "a list", value)
-    return cast("list[object]", value)
-
-
-def _object(value: object, path: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        _refuse(path, "an object", value)
-    return cast("dict[str, object]", value)
+def _of_type(expected: type[Any], wanted: str, value: object, path: str) -> Any:
+    """Return a value if it has exactly this type: a bool is no int here."""
+    if type(value) is not expected:
+        _refuse(path, wanted, value)
+    return value
 
 
 def _decode_union(expected: Any, value: object, path: str) -> object:

@@ -8,7 +8,6 @@ of the header under the writer's key, and so covers the parts. Reading a file ex
 
 import hashlib
 import hmac
-import json
 import mmap
 import os
 import struct
@@ -51,7 +50,7 @@ def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> 
         data = memoryview(part)
         located[name] = Part(offset, data.nbytes, hashlib.sha256(data).hexdigest())
         offset += -(-data.nbytes // ALIGNMENT) * ALIGNMENT
-    header = json.dumps({"content": encode(content), "parts": encode(located)}).encode()
+    header = encode({"content": content, "parts": located}).encode()
     seal = hmac.digest(key, header, "sha256")
     descriptor, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     try:

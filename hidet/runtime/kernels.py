@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from math import prod
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from hidet import option
 from hidet.arch.limits import PORTABLE_CLUSTER, STATIC_SHARED_BYTES
@@ -21,10 +21,8 @@ _CLOSE_ON_EXEC = 1  # MFD_CLOEXEC; not every build of Python has it, nor os.memf
 
 _numbers = count(1)
 
-LibraryT = TypeVar("LibraryT", bound=ctypes.CDLL)
 
-
-def load_library(binary: bytes, kind: type[LibraryT] = ctypes.CDLL) -> LibraryT:
+def load_library(binary: bytes) -> ctypes.CDLL:
     """Return a shared library, which is mapped from a copy that no other process can change.
 
     If it were mapped from a file of the cache, a process that truncates the file would kill this
@@ -45,7 +43,7 @@ def load_library(binary: bytes, kind: type[LibraryT] = ctypes.CDLL) -> LibraryT:
         # with "/" and "/." as the digits of a number.
         digits = f"{next(_numbers):b}".replace("0", "/").replace("1", "/.")
         try:
-            return kind(f"/proc/self/fd{digits}/{file.fileno()}")
+            return ctypes.CDLL(f"/proc/self/fd{digits}/{file.fileno()}")
         except OSError as error:
             raise HidetError(f"cannot load the kernels: {error}") from error
 

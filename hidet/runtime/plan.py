@@ -4,7 +4,6 @@ A plan and the binaries of its kernels are all that an executor needs. It is sto
 JSON, and loaded without the compiler.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -141,7 +140,7 @@ class Plan:
 
     def to_json(self) -> str:
         """Serialize the plan; equal plans have equal text."""
-        return json.dumps({"schema": SCHEMA, "plan": encode(self)}, indent=1)
+        return encode({"schema": SCHEMA, "plan": self}, indent=1)
 
     @staticmethod
     def from_json(text: str) -> "Plan":

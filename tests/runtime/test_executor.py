@@ -402,9 +402,9 @@ def test_failing_kernel_is_named(plans, cpu_library):
 def test_libraries_are_apart(cpu_library, monkeypatch, is_allowed):
     """Equal libraries are loaded separately, though descriptors are reused."""
     if not is_allowed:
-        libc = SimpleNamespace(memfd_create=lambda *_: -1)
-        monkeypatch.setattr(ctypes, "CDLL", lambda _: libc)
-    loaded = [load_library(cpu_library, ctypes.PyDLL) for _ in range(20)]
+        libc, load = SimpleNamespace(memfd_create=lambda *_: -1), ctypes.CDLL
+        monkeypatch.setattr(ctypes, "CDLL", lambda path: load(path) if path else libc)
+    loaded = [load_library(cpu_library) for _ in range(20)]
     addresses = {ctypes.cast(each.twice_launch, ctypes.c_void_p).value for each in loaded}
     assert len(addresses) == 20
 
