@@ -196,7 +196,7 @@ def test_equal_to_serial(compile_text, programs, name):
     assert sources == expected_sources
     assert plan == expected
     assert len(sources) >= parallel.MIN_KERNELS
-    places = (f"//   from {__file__}:", "/scan_kernels.py:")  # of what the model calls, or a script
+    places = (f"//   from {__file__}:", "/kernels/scan.py:")  # of what the model calls, or a script
     assert all(any(place in source for place in places) for source in sources.values())
     assert any("grid_dependency_wait" in source for source in sources.values())
     of_both = [name for name, _ in report.passes] + [name for name, _ in report.kernel_steps]

@@ -18,26 +18,26 @@ from hidet.errors import UnsupportedOperatorError
 
 @dataclass(frozen=True)
 class Rule:
-    """The interpolation parameters, in ONNX terms.
+    """The interpolation parameters, named as in ONNX.
 
     Attributes:
         mode: "nearest", "linear" or "cubic".
-        transformation: the coordinate transformation, such as "half_pixel".
-        nearest: the rounding of coordinates, such as "round_prefer_floor".
-        cubic: the coefficient of cubic interpolation.
-        exclude: whether samples outside of the tensor have weight 0, instead of being clamped to
-            the edge.
+        coordinate_transformation_mode: such as "half_pixel".
+        nearest_mode: the rounding of coordinates, such as "round_prefer_floor".
+        cubic_coeff_a: the coefficient of cubic interpolation.
+        exclude_outside: whether samples outside of the tensor have weight 0, instead of being
+            clamped to the edge.
         antialias: whether the filter is widened for downsampling.
-        extrapolation: the value outside of the tensor for "tf_crop_and_resize".
+        extrapolation_value: the value outside of the tensor for "tf_crop_and_resize".
     """
 
-    mode: str
-    transformation: str = "half_pixel"
-    nearest: str = "round_prefer_floor"
-    cubic: float = -0.75
-    exclude: bool = False
-    antialias: bool = False
-    extrapolation: float = 0.0
+    mode: str = "nearest"
+    coordinate_transformation_mode: str = "half_pixel"
+    nearest_mode: str = "round_prefer_floor"
+    cubic_coeff_a: float = -0.75
+    exclude_outside: int = 0
+    antialias: int = 0
+    extrapolation_value: float = 0.0
 
 
 def resized(
@@ -58,7 +58,7 @@ def resized(
     for number, axis in enumerate(axes):
         old = x.shape[axis]
         span = (corners[number], corners[number + len(axes)]) if corners else (0.0, 1.0)
-        is_cropped = rule.transformation == "tf_crop_and_resize"
+        is_cropped = rule.coordinate_transformation_mode == "tf_crop_and_resize"
         if sizes[number] == old and factors[number] == 1 and not is_cropped:
             continue
         with untraced():
@@ -80,11 +80,11 @@ def _interpolated(
     """Return the result of torch's interpolation; None if it does not support the rule."""
     kinds = {
         ("nearest", "asymmetric", "floor"): ("nearest", None),
-        ("linear", "half_pixel", rule.nearest): ("bilinear", False),
-        ("linear", "pytorch_half_pixel", rule.nearest): ("bilinear", False),
-        ("linear", "align_corners", rule.nearest): ("bilinear", True),
+        ("linear", "half_pixel", rule.nearest_mode): ("bilinear", False),
+        ("linear", "pytorch_half_pixel", rule.nearest_mode): ("bilinear", False),
+        ("linear", "align_corners", rule.nearest_mode): ("bilinear", True),
     }
-    kind = kinds.get((rule.mode, rule.transformation, rule.nearest))
+    kind = kinds.get((rule.mode, rule.coordinate_transformation_mode, rule.nearest_mode))
     new = [*x.shape]
     for axis, size in zip(axes, sizes, strict=True):
         new[axis] = size
@@ -93,8 +93,14 @@ def _interpolated(
         for axis, size, factor in zip(axes, sizes, factors, strict=True)
     )
     is_image = x.dim() == 4 and new[:2] == [*x.shape[:2]] and x.is_floating_point()
-    has_size_one = rule.transformation == "pytorch_half_pixel" and 1 in new[2:]
-    if kind is None or not (is_image and exact) or rule.antialias or rule.exclude or has_size_one:
+    has_size_one = rule.coordinate_transformation_mode == "pytorch_half_pixel" and 1 in new[2:]
+    if (
+        kind is None
+        or not (is_image and exact)
+        or rule.antialias
+        or rule.exclude_outside
+        or has_size_one
+    ):
         return None
     return nn.interpolate(x, new[2:], mode=kind[0], align_corners=kind[1])
 
@@ -104,7 +110,7 @@ def _coordinates(
 ) -> torch.Tensor:
     """Return the coordinate of each new element on the old axis."""
     i = torch.arange(new, dtype=torch.float64)
-    match rule.transformation:
+    match rule.coordinate_transformation_mode:
         case "half_pixel":
             return (i + 0.5) / factor - 0.5
         case "tf_half_pixel_for_nn":
@@ -125,7 +131,7 @@ def _coordinates(
             return start * (old - 1) + i * (end - start) * (old - 1) / (new - 1)
         case _:
             raise UnsupportedOperatorError(
-                f"unknown coordinate transformation mode '{rule.transformation}'"
+                f"unknown coordinate transformation mode '{rule.coordinate_transformation_mode}'"
             )
 
 
@@ -141,7 +147,7 @@ def _weights(
             "ceil": coordinates.ceil(),
             "round_prefer_floor": (coordinates - 0.5).ceil(),
             "round_prefer_ceil": (coordinates + 0.5).floor(),
-        }[rule.nearest]
+        }[rule.nearest_mode]
         found = rounded.clamp(0, old - 1).to(torch.int64)
         return nn.one_hot(found, old).to(torch.float64), outside
     # Distances are in units in which the filter has radius 1 (linear) or 2 (cubic).
@@ -150,8 +156,8 @@ def _weights(
     samples = coordinates.floor()[:, None] + torch.arange(-radius + 1, radius + 1)
     distances = (coordinates[:, None] - samples).abs() * shrink
     is_linear = rule.mode == "linear"
-    weights = (1 - distances).clamp(min=0) if is_linear else _cubic(distances, rule.cubic)
-    if rule.exclude:
+    weights = (1 - distances).clamp(min=0) if is_linear else _cubic(distances, rule.cubic_coeff_a)
+    if rule.exclude_outside:
         weights = torch.where((samples < 0) | (samples > old - 1), 0.0, weights)
     weights = weights / weights.sum(1, keepdim=True)
     matrix = torch.zeros(new, old, dtype=torch.float64)
@@ -175,8 +181,8 @@ def _applied(
     else:
         matrix = torch.tensor(weights, dtype=x.dtype, device=x.device)
         y = torch.matmul(x.movedim(axis, -1), matrix.t()).movedim(-1, axis)
-    if rule.transformation == "tf_crop_and_resize" and any(is_outside):
+    if rule.coordinate_transformation_mode == "tf_crop_and_resize" and any(is_outside):
         mask = torch.tensor(is_outside, device=x.device)
         mask = mask.reshape([-1 if n == axis else 1 for n in range(x.dim())])
-        y = torch.where(mask, rule.extrapolation, y)
+        y = torch.where(mask, rule.extrapolation_value, y)
     return y

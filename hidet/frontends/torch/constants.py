@@ -4,6 +4,7 @@ Masks of attention are such constants, as models of transformers compute them fr
 """
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any, Literal, cast
 
 import torch
@@ -121,10 +122,7 @@ def _bytes(node: fx.Node) -> int:
 
 def held_by(module: fx.GraphModule, node: fx.Node) -> Any:
     """Return the attribute of a graph that a node names."""
-    value: Any = module
-    for name in str(node.target).split("."):
-        value = getattr(value, name)
-    return value
+    return attrgetter(str(node.target))(module)
 
 
 def _has_no_data(value: torch.Tensor) -> bool:

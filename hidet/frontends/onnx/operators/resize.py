@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.onnx.table import Ints, KnownTensor, T, row
@@ -16,15 +17,9 @@ def resize(
     scales: KnownTensor | None = None,
     sizes: Ints | None = None,
     *,
-    antialias: int = 0,
     axes: Ints | None = None,
-    coordinate_transformation_mode: str = "half_pixel",
-    cubic_coeff_a: float = -0.75,
-    exclude_outside: int = 0,
-    extrapolation_value: float = 0.0,
     keep_aspect_ratio_policy: str = "stretch",
-    mode: str = "nearest",
-    nearest_mode: str = "round_prefer_floor",
+    **rule: Any,
 ) -> T:
     """Return x resized, interpolated."""
     axes = [axis % x.dim() for axis in axes] if axes is not None else list(range(x.dim()))
@@ -40,16 +35,7 @@ def resize(
         sizes = [math.floor(f * size) for f, size in zip(factors, old, strict=True)]
     else:
         raise UnsupportedOperatorError("it has neither scales nor sizes")
-    rule = Rule(
-        mode,
-        coordinate_transformation_mode,
-        nearest_mode,
-        cubic_coeff_a,
-        bool(exclude_outside),
-        bool(antialias),
-        extrapolation_value,
-    )
-    return resized(x, axes, sizes, factors, rule, [] if roi is None else listed(roi))
+    return resized(x, axes, sizes, factors, Rule(**rule), [] if roi is None else listed(roi))
 
 
 @row("Upsample", since=9)

@@ -211,8 +211,8 @@ def _chebyshev(shape: str, shifted: bool, x: Tensor, n: Tensor) -> Tensor:
 
 
 def iterated(name: str, x: Tensor, y: Tensor) -> Tensor:
-    """Return a function of two tensors, which are broadcast: a kernel of `element_kernels`."""
-    from hidet.frontends.torch.element_kernels import elementwise  # which imports scripts
+    """Return a function of two tensors, which are broadcast: a kernel of `kernels.element`."""
+    from hidet.frontends.torch.kernels.element import elementwise  # which imports scripts
 
     shape = (x + y).shape
     read = [each.expand(shape).reshape(-1).contiguous() for each in (x, y)]

@@ -1,4 +1,4 @@
-"""Linear algebra of small matrices by the kernels of `hidet.frontends.torch.matrix_kernels`.
+"""Linear algebra of small matrices by the kernels of `hidet.frontends.torch.kernels.matrix`.
 
 A warp factorizes a matrix of up to `LARGEST` rows and columns; a lane solves a system of equations
 for a column. Larger ones run in eager torch, and so do singular vectors and eigenvectors, whose
@@ -54,12 +54,12 @@ def run(
     `kernel` names the function that builds it, for an element type, a number of matrices, and the
     `sizes`. The kernel takes its inputs, `read`, then its uninitialized results, `written`.
     """
-    from hidet.frontends.torch import matrix_kernels  # which imports the script language
+    from hidet.frontends.torch.kernels import matrix  # which imports the script language
 
     if any(x.numel() == 0 for x in read):
         return tuple(torch.zeros_like(x) for x in written)
     element = str(read[0].dtype).removeprefix("torch.")
-    build = getattr(matrix_kernels, kernel)
+    build = getattr(matrix, kernel)
     return build(element, len(read[0]), *sizes).functional(read, written)
 
 

@@ -1,4 +1,4 @@
-"""Inclusive scans, by the kernels of `hidet.frontends.torch.scan_kernels`."""
+"""Inclusive scans, by the kernels of `hidet.frontends.torch.kernels.scan`."""
 
 from collections.abc import Callable
 from math import prod
@@ -58,7 +58,7 @@ def _scan(x: Tensor, name: str) -> Tensor:
 
     Those of a part that fits in shared memory are joined with a scan of the parts before.
     """
-    from hidet.frontends.torch.scan_kernels import RUN, scan_columns, scan_rows  # imports scripts
+    from hidet.frontends.torch.kernels.scan import RUN, scan_columns, scan_rows  # imports scripts
 
     outer, size, inner = x.shape
     if x.numel() == 0 or size < 2:

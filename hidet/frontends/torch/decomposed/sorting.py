@@ -2,7 +2,7 @@
 
 What is sorted are integers of a key and a position. In short rows, the rank of an element is the
 number of those that are smaller: one kernel without intermediates, but quadratic work. Longer ones
-are sorted by the kernels of `hidet.frontends.torch.sort_kernels`.
+are sorted by the kernels of `hidet.frontends.torch.kernels.sort`.
 """
 
 from collections.abc import Callable
@@ -130,7 +130,7 @@ def _exchanged(words: Tensor, apart: int, *, mirrored: bool) -> Tensor:
 
 def _by_kernel(rows: Tensor, *, bitonic: bool) -> Tensor:
     """Return rows in ascending order, each sorted by a block; they are bitonic, or in any order."""
-    from hidet.frontends.torch.sort_kernels import STEPS, sort_rows  # imports the script language
+    from hidet.frontends.torch.kernels.sort import STEPS, sort_rows  # imports the script language
 
     flat = rows.reshape(-1, rows.shape[-1]).contiguous()
     if flat.numel() == 0:

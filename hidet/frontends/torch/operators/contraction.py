@@ -10,7 +10,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
 from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.attention import WHOLE
-from hidet.frontends.torch.operators.emitter import Emitter, Table, named, unsupported
+from hidet.frontends.torch.operators.emitter import Emitter, Results, Table, named, unsupported
 
 aten = torch.ops.aten
 
@@ -116,28 +116,23 @@ def convolution(
     return g.reshape(g.emit(op), g.shape)
 
 
-def attention_first(g: Emitter, *arguments: Any, **keywords: Any) -> tuple[SSAValue, ...]:
-    """A device-specific form of attention, without the results for its gradient."""
-    return (attention(g, *arguments, **keywords),)
-
-
-def attention(g: Emitter, *arguments: Any, **keywords: Any) -> SSAValue:
+def attention(g: Emitter, *arguments: Any, **keywords: Any) -> Results:
     """Attention in any of its forms; the schema says which argument is which."""
     given = named(g.node.target, arguments, keywords)
     if given.get("dropout_p"):
         raise unsupported("attention with dropout")
     heads = shape_of(given["query"])[-3]
-    return g.emit(
-        graph.ScaledDotProductAttentionOp(
-            given["query"],
-            _shared(g, given["key"], heads),
-            _shared(g, given["value"], heads),
-            given.get("attn_mask", given.get("attn_bias")),
-            causal=given.get("is_causal", False),
-            scale=given.get("scale"),
-            precision=g.precision("matmul"),
-        )
+    op = graph.ScaledDotProductAttentionOp(
+        given["query"],
+        _shared(g, given["key"], heads),
+        _shared(g, given["value"], heads),
+        given.get("attn_mask", given.get("attn_bias")),
+        causal=given.get("is_causal", False),
+        scale=given.get("scale"),
+        precision=g.precision("matmul"),
     )
+    # The forms of devices have more results, for their gradients.
+    return g.emit(op) if g.node.target is WHOLE else (g.emit(op),)
 
 
 def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
@@ -157,9 +152,9 @@ CONTRACTION: Table = {
     aten.addmm.default: addmm,
     aten.linear.default: linear,
     aten.convolution.default: convolution,
-    aten._scaled_dot_product_flash_attention_for_cpu.default: attention_first,
-    aten._scaled_dot_product_flash_attention.default: attention_first,
-    aten._scaled_dot_product_efficient_attention.default: attention_first,
-    aten._scaled_dot_product_cudnn_attention.default: attention_first,
+    aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
+    aten._scaled_dot_product_flash_attention.default: attention,
+    aten._scaled_dot_product_efficient_attention.default: attention,
+    aten._scaled_dot_product_cudnn_attention.default: attention,
 }
 """The translations of contractions."""

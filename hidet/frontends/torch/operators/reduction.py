@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from math import inf, prod
+from typing import Any, TypeAlias
 
 import torch
 from xdsl.dialects.builtin import TensorType, i1, i64
@@ -22,13 +23,16 @@ from hidet.frontends.torch.operators.emitter import (
 
 aten = torch.ops.aten
 
+Dims: TypeAlias = int | Sequence[int] | None
+"""One dimension, several, or all."""
+
 
 def reduce(
     op: type[ReductionOp],
     element: Attribute | None,
     g: Emitter,
     x: SSAValue,
-    dim: int | Sequence[int] | None = None,
+    dim: Dims = None,
     keepdim: bool = False,
 ) -> SSAValue:
     """A reduction in an element type, by default that of the result; no dimensions are all."""
@@ -38,7 +42,7 @@ def reduce(
 def variance(
     g: Emitter,
     x: SSAValue,
-    dim: int | Sequence[int] | None = None,
+    dim: Dims = None,
     *,
     correction: float | None = None,
     keepdim: bool = False,
@@ -51,19 +55,14 @@ def variance(
 
 
 def variance_and_mean(
-    g: Emitter,
-    x: SSAValue,
-    dim: int | Sequence[int] | None = None,
-    *,
-    correction: float | None = None,
-    keepdim: bool = False,
+    g: Emitter, x: SSAValue, dim: Dims = None, *, keepdim: bool = False, **how: Any
 ) -> tuple[SSAValue, SSAValue]:
     """The variance and the mean."""
     mean = g.emit(graph.MeanOp(x, _axes(x, dim), keepdim))
-    return variance(g, x, dim, correction=correction, keepdim=keepdim), mean
+    return variance(g, x, dim, keepdim=keepdim, **how), mean
 
 
-def _axes(x: SSAValue, dim: int | Sequence[int] | None) -> Sequence[int] | None:
+def _axes(x: SSAValue, dim: Dims) -> Sequence[int] | None:
     """Return the dimensions to reduce, None for all; a scalar has none."""
     if not shape_of(x):
         return ()

@@ -247,6 +247,6 @@ def resize2d(
         rounding_method,
         cubic_alpha,
         cubic_exclude,
-        extrapolation=outside,
+        extrapolation_value=outside,
     )
     return resized(data, (2, 3), sizes, factors, rule, [] if roi is None else roi)

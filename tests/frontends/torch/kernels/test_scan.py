@@ -9,7 +9,7 @@ import hidet
 from hidet import option
 from hidet.backend.toolchains import Nvcc
 from hidet.frontends.torch.decomposed import scans
-from hidet.frontends.torch.scan_kernels import scan_columns, scan_rows
+from hidet.frontends.torch.kernels.scan import scan_columns, scan_rows
 
 SCANS = {
     "sum": lambda x: x.cumsum(1),

@@ -8,12 +8,6 @@ with partial pivoting), 4.2 (Cholesky), 5.1 and 5.2 (reflections, QR), and 8.6.3
 for singular values).
 """
 
-# Scripts are not valid Python for a type checker.
-# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingParameterType=false, reportOperatorIssue=false
-# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -5,18 +5,11 @@ A thread of a block scans a run of elements in registers, a warp the totals of i
 its elements (G. Blelloch, Prefix Sums and Their Applications, 1990).
 """
 
-# Scripts are not valid Python for a type checker.
-# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingParameterType=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
-# pyright: reportArgumentType=false, reportPossiblyUnboundVariable=false
-
 from typing import Any
 
 from hidet.frontends.script import script
-from hidet.frontends.torch.matrix_kernels import ALL, LANES, kernel
-from hidet.frontends.torch.sort_kernels import padded
+from hidet.frontends.torch.kernels.matrix import ALL, LANES, kernel
+from hidet.frontends.torch.kernels.sort import padded
 from hidet.lang import attrs, cdiv, i32, meta, register_tensor, shared_tensor, spatial
 from hidet.lang.cuda import blockIdx, shfl_up_sync, syncthreads, threadIdx
 from hidet.lang.math import exp, isinf, log1p

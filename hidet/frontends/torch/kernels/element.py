@@ -5,13 +5,6 @@ Mathematical Functions, are cited; Lentz's method: W. Press et al., Numerical Re
 5.2.
 """
 
-# Scripts are not valid Python for a type checker.
-# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingParameterType=false, reportOperatorIssue=false
-# pyright: reportGeneralTypeIssues=false, reportAttributeAccessIssue=false
-# pyright: reportUnknownLambdaType=false
-
 from collections.abc import Callable
 from functools import cache
 from math import nan, pi

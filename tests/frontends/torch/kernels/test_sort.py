@@ -9,7 +9,7 @@ import torch
 from hidet import option
 from hidet.backend.toolchains import Nvcc
 from hidet.frontends.torch.decomposed import sorting
-from hidet.frontends.torch.sort_kernels import sort_rows
+from hidet.frontends.torch.kernels.sort import sort_rows
 
 
 @pytest.mark.parametrize(("length", "threads"), [(2, 32), (33, 32), (64, 32), (300, 64), (600, 32)])

@@ -5,16 +5,10 @@ step of each merge compares mirrored elements, so that all comparisons have one 
 takes up to three steps with eight elements in registers before it stores them.
 """
 
-# Scripts are not valid Python for a type checker.
-# pyright: reportInvalidTypeForm=false, reportUnknownParameterType=false
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingParameterType=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false
-
 from typing import Any
 
 from hidet.frontends.script import script
-from hidet.frontends.torch.matrix_kernels import kernel
+from hidet.frontends.torch.kernels.matrix import kernel
 from hidet.lang import attrs, i32, meta, register_tensor, shared_tensor
 from hidet.lang.cuda import blockIdx, syncthreads, threadIdx
 
