@@ -8,7 +8,7 @@ import torch
 from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
-from hidet.runtime.plan import Copy, Launch, Plan
+from hidet.runtime.plan import Argument, Copy, Launch, Plan
 from hidet.runtime.snapshots import NO_VERSION, Matches, Snapshots
 from hidet.runtime.tensor_maps import Encode
 from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, output_factories
@@ -44,9 +44,7 @@ class Executor(ABC):
         self._new_outputs = output_factories(plan.outputs, device)
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
-        self._weight_sets = (
-            WeightSets(_positions(plan, self._sources), self._prepare) if plan.prepare else None
-        )
+        self._weight_sets = WeightSets(_positions(plan), self._prepare) if plan.prepare else None
         # The constants, and the addresses of inputs and outputs, of the last call.
         self._snapshots = snapshots or Snapshots()
         self._matches: Matches = _no_match
@@ -224,11 +222,7 @@ def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> 
     return copied[-1].data_ptr()
 
 
-def _positions(plan: Plan, sources: Sources) -> list[int]:
+def _positions(plan: Plan) -> list[int]:
     """Return the positions of the constants that the `prepare` launches read."""
     buffers = {buffer for launch in plan.prepare for buffer in launch.buffers}
-    return sorted(
-        sources.locate(buffer)[0] - sources.constant_base
-        for buffer in buffers
-        if buffer is not None and buffer.space == "constant"
-    )
+    return [n for n, name in enumerate(plan.constants) if Argument("constant", name) in buffers]

@@ -135,15 +135,10 @@ def load_snapshots(library: bytes | None) -> Snapshots:
     address, version = address_function(), version_function()
     if address is None or version is None:
         return Snapshots()
-    native = NativeSnapshots(library, address, *version)
-    return native if _sees_writes(native) else Snapshots()
-
-
-def _sees_writes(snapshots: Snapshots) -> bool:
-    """Return whether a tensor matches until it is written in place."""
-    tensor = torch.zeros(1)
-    matches = snapshots.matcher([tensor], [tensor.data_ptr()], [tensor._version])
-    return matches([tensor]) and not matches([tensor.add_(1)])
+    native, tensor = NativeSnapshots(library, address, *version), torch.zeros(1)
+    matches = native.matcher([tensor], [tensor.data_ptr()], [tensor._version])
+    sees_writes = matches([tensor]) and not matches([tensor.add_(1)])
+    return native if sees_writes else Snapshots()
 
 
 def address_function() -> int | None:

@@ -3,7 +3,7 @@
 Masks of attention are such constants, as models of transformers compute them from positions.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, Literal, cast
 
@@ -12,6 +12,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.node import map_arg
 
+from hidet.dialects.walking import reached
 from hidet.frontends.torch.attention import WHOLE
 from hidet.frontends.torch.operators import OPERATORS
 from hidet.frontends.torch.operators.emitter import draws_numbers, first_tensor
@@ -66,7 +67,7 @@ def _is_elsewhere(module: fx.GraphModule, node: fx.Node, device: torch.device) -
 
 def value_of(module: fx.GraphModule, node: fx.Node) -> torch.Tensor | None:
     """Return the value of a constant, on the CPU; None if a node is no constant, or too large."""
-    nodes = list(reversed(list(_computing(node))))
+    nodes = _computing(node)
     if not all(map(_is_constant, nodes)) or sum(map(_bytes, nodes)) > MAX_BYTES:
         return None
     with torch.no_grad(), unset_fake_temporarily():
@@ -90,18 +91,14 @@ def integers_of(module: fx.GraphModule, node: fx.Node) -> list[int] | None:
 def _erase_unused(constants: Iterable[fx.Node]) -> None:
     """Erase constants that nothing uses, and what only they were computed from."""
     for constant in constants:
-        for each in list(_computing(constant)):
+        for each in reversed(_computing(constant)):
             if not each.users:
                 each.graph.erase_node(each)
 
 
-def _computing(node: fx.Node) -> Iterator[fx.Node]:
-    """Yield a node and those that it is computed from; users come before their operands."""
-    found = {node}
-    for each in reversed(node.graph.nodes):
-        if each in found:
-            found.update(each.all_input_nodes)
-            yield each
+def _computing(node: fx.Node) -> list[fx.Node]:
+    """Return a node and those that it is computed from, in the order of the graph."""
+    return sorted(reached([node], lambda each: each.all_input_nodes))
 
 
 def _is_constant(node: fx.Node) -> bool:

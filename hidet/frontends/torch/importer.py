@@ -136,11 +136,9 @@ class Importer:
         if node.target in _FOLDED and source in self.held:
             self._keep(node, node.target(self.held[source], *node.args[1:], **node.kwargs))
             return
+        translate = self._pick if node.target is operator.getitem else self._translate
         try:
-            if node.target is operator.getitem:
-                self.values[node] = self._pick(node)
-            else:
-                self.values[node] = self._translate(node)
+            self.values[node] = translate(node)
         except (
             DeviceMismatchError,
             UnsupportedDtypeError,

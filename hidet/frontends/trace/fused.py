@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from hidet.context import make_context
@@ -75,18 +75,16 @@ class Reader:
         if is_forward:
             for argument, source in zip(block.args, self.imported.inputs, strict=True):
                 self.values[argument] = self._tensor(source.origin)
-        for op in block.ops:
-            if isinstance(op, ReturnOp):
-                results = [self.values[value] for value in op.operands]
-                if not is_forward:
-                    named = {prepared_name(n): value for n, value in enumerate(results)}
-                    self.constants |= named
-                return results
+        *body, end = block.ops
+        for op in body:
             if isinstance(op, ConstantOp):
                 self.values[op.result] = self.constants[op.key.data]
             else:
                 self._add(op)
-        raise HidetError("a function without a return")
+        results = [self.values[value] for value in end.operands]
+        if not is_forward:
+            self.constants |= {prepared_name(n): value for n, value in enumerate(results)}
+        return results
 
     def _add(self, op: Operation) -> None:
         """Add an operation as a node."""

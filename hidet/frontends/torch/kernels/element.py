@@ -108,24 +108,19 @@ def greatest_divisor(a, b):
     return a
 
 
+def by_recurrence(following: Callable[..., Any]) -> tuple[Any, Callable[..., Any]]:
+    """Return the entry of orthogonal polynomials, each of which follows from the two before."""
+    return f64, lambda x, n: polynomial(x, n, following)
+
+
 FUNCTIONS: dict[str, tuple[Any, Callable[..., Any]]] = {
     "gcd": (i64, greatest_divisor),
-    "hermite_h": (f64, lambda x, n: polynomial(x, n, lambda x, k, p, q: 2.0 * (x * q - k * p))),
-    "hermite_he": (f64, lambda x, n: polynomial(x, n, lambda x, k, p, q: x * q - k * p)),
+    "hermite_h": by_recurrence(lambda x, k, p, q: 2.0 * (x * q - k * p)),
+    "hermite_he": by_recurrence(lambda x, k, p, q: x * q - k * p),
     "igamma": (f64, lambda a, x: incomplete_gamma(a, x, upper=False)),
     "igammac": (f64, lambda a, x: incomplete_gamma(a, x, upper=True)),
-    "laguerre": (
-        f64,
-        lambda x, n: polynomial(
-            x, n, lambda x, k, p, q: ((2.0 * k + 1.0 - x) * q - k * p) / (k + 1.0)
-        ),
-    ),
-    "legendre": (
-        f64,
-        lambda x, n: polynomial(
-            x, n, lambda x, k, p, q: ((2.0 * k + 1.0) * x * q - k * p) / (k + 1.0)
-        ),
-    ),
+    "laguerre": by_recurrence(lambda x, k, p, q: ((2.0 * k + 1.0 - x) * q - k * p) / (k + 1.0)),
+    "legendre": by_recurrence(lambda x, k, p, q: ((2.0 * k + 1.0) * x * q - k * p) / (k + 1.0)),
 }
 """The functions, with their element types."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 import torch
+from torch._prims_common import make_contiguous_strides_for
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
@@ -49,11 +50,6 @@ CREATION: Table = {
     RANDOM: random,
 }
 """The translations of operators that create tensors."""
-
-
-def row_major_strides(shape: Sequence[int]) -> list[int]:
-    """Return the strides of a contiguous tensor."""
-    return [prod(shape[dim + 1 :]) for dim in range(len(shape))]
 
 
 def reshape(g: Emitter, x: SSAValue, *_: object) -> SSAValue:
@@ -144,7 +140,7 @@ def repeat(g: Emitter, x: SSAValue, repeats: Sequence[int]) -> SSAValue:
 def unfold(g: Emitter, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
     """Windows along a dimension, whose elements become the last dimension."""
     sizes = shape_of(x)
-    strides = row_major_strides(sizes)
+    strides = [*make_contiguous_strides_for(sizes)]
     strides = [*strides, strides[dim]] if sizes else [1]
     if sizes:
         strides[dim % len(sizes)] *= step
@@ -153,7 +149,7 @@ def unfold(g: Emitter, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
 
 def diagonal(g: Emitter, x: SSAValue, offset: int = 0, dim1: int = 0, dim2: int = 1) -> SSAValue:
     """The diagonal of two dimensions, which becomes the last dimension."""
-    strides = row_major_strides(shape_of(x))
+    strides = make_contiguous_strides_for(shape_of(x))
     row, column = strides[dim1], strides[dim2]
     others = [
         stride
