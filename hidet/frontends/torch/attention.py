@@ -6,6 +6,7 @@ GPU with a mask of 197 keys, for instance).
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from math import sqrt
 from typing import Any
@@ -62,27 +63,23 @@ def gradients(
     return *results, of_scores.sum_to_size(mask.shape).to(mask.dtype)
 
 
-def _decomposed(op: Any) -> Callable[..., Any]:
-    """Return the decomposition of one form of the gradients, whose schema names the arguments."""
+def _gradients_of(op: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Return the gradients that an operator computes, whose schema names the arguments."""
     names = [argument.name for argument in op._schema.arguments]
-
-    def backward(*arguments: Any, **keywords: Any) -> Any:
-        given = dict(zip(names, arguments, strict=False)) | keywords
-        if given["dropout_p"]:
-            return NotImplemented
-        mask = given.get("attn_bias", given.get("attn_mask"))
-        grad, query, key, value = (given[name] for name in names[:4])
-        causal, scale = given.get("is_causal", False), given.get("scale")
-        wanted = given.get("grad_input_mask", ())
-        of_mask = len(wanted) == 4 and wanted[3]
-        found = gradients(grad, query, key, value, causal, mask, scale, of_mask)
-        return found if wanted else found[:3]
-
-    return backward
+    given = dict(zip(names, arguments, strict=False)) | keywords
+    if given["dropout_p"]:
+        return NotImplemented
+    mask = given.get("attn_bias", given.get("attn_mask"))
+    grad, query, key, value = (given[name] for name in names[:4])
+    causal, scale = given.get("is_causal", False), given.get("scale")
+    wanted = given.get("grad_input_mask", ())
+    of_mask = len(wanted) == 4 and wanted[3]
+    found = gradients(grad, query, key, value, causal, mask, scale, of_mask)
+    return found if wanted else found[:3]
 
 
 ATTENTION: dict[Any, Callable[..., Any]] = {
-    op: _decomposed(op)
+    op: partial(_gradients_of, op)
     for op in (
         aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
         aten._scaled_dot_product_flash_attention_backward.default,

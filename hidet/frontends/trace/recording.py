@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias
 
@@ -94,6 +94,8 @@ class Operator:
             for key, value in arguments.items()
             if not any(isinstance(leaf, Traced) for leaf in tree_flatten(value)[0])
         }
+        self.apply = partial(_apply, function, self._tree, self.leaves)
+        """Calls the function with torch tensors in place of the inputs."""
         self.outputs: list[Traced] = []
         self.where: tuple[str, int] | None = None
 
@@ -137,10 +139,6 @@ class Operator:
             attributes = tree_map(sizes.of, dict(attributes))
         positional, keywords = tree_unflatten(leaves, self._tree)
         return Operator(self.name, self.function, attributes, positional, keywords).run()
-
-    def apply(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """Call the function with torch tensors in place of the inputs."""
-        return _apply(self.function, self._tree, self.leaves, tensors)
 
     @property
     def _tensor_class(self) -> type[Traced]:

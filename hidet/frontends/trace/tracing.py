@@ -18,7 +18,7 @@ from hidet.frontends.script.types import tensor_dtype
 from hidet.frontends.torch.storage import Spec, parts_of
 
 if TYPE_CHECKING:
-    from hidet.frontends.torch.imported import ImportedGraph, Source
+    from hidet.frontends.torch.imported import ImportedGraph
     from hidet.frontends.torch.program import CompiledProgram
 
 
@@ -56,48 +56,22 @@ DECOMPOSITIONS = {aten.complex.default: complex_of, aten._to_copy.default: to_co
 """Those of operators that make complex tensors of real ones."""
 
 
-class FunctionOfParts:
-    """A function of tensors that takes and returns complex tensors as their parts.
+def of_parts(
+    function: Callable[..., Sequence[torch.Tensor]],
+    is_complex: Sequence[bool],
+    results: list[torch.Tensor],
+) -> Callable[..., list[torch.Tensor]]:
+    """Return a function that takes and returns complex tensors as their parts.
 
-    Its `examples` are the parts of those of the function that it wraps.
+    `is_complex` tells which of the arguments are; `results` receives those of the function.
     """
 
-    def __init__(
-        self, function: Callable[..., Sequence[torch.Tensor]], examples: Sequence[torch.Tensor]
-    ) -> None:
-        self._function = function
-        self._complex = [example.is_complex() for example in examples]
-        self._results: list[torch.dtype | None] = []
-        self.examples = [parts_of(example) for example in examples]
+    def call(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        given = zip(tensors, is_complex, strict=True)
+        results[:] = function(*(complex_of(t[..., 0], t[..., 1]) if c else t for t, c in given))
+        return [torch.stack([x.real, x.imag], -1) if x.is_complex() else x for x in results]
 
-    def __call__(self, *tensors: torch.Tensor) -> list[torch.Tensor]:
-        """Call the function; note which of its results are complex."""
-        given = [
-            complex_of(tensor[..., 0], tensor[..., 1]) if is_complex else tensor
-            for tensor, is_complex in zip(tensors, self._complex, strict=True)
-        ]
-        results: list[Any] = list(self._function(*given))
-        self._results = [each.dtype if each.is_complex() else None for each in results]
-        return [
-            each if dtype is None else torch.stack([each.real, each.imag], -1)
-            for each, dtype in zip(results, self._results, strict=True)
-        ]
-
-    def restore(self, imported: ImportedGraph) -> ImportedGraph:
-        """Let an imported graph of the function take and return complex tensors; return it."""
-        if any(self._complex) or any(self._results):
-            imported.inputs = [*map(self._source, imported.inputs)]
-            imported.constants = [*map(self._source, imported.constants)]
-            imported.outputs = [
-                returned if dtype is None else replace(returned, dtype=dtype)
-                for returned, dtype in zip(imported.outputs, self._results, strict=True)
-            ]
-        return imported
-
-    def _source(self, source: Source) -> Source:
-        """Return a source, of the parts where an argument is complex."""
-        is_complex = isinstance(source.origin, int) and self._complex[source.origin]
-        return replace(source, is_complex=is_complex)
+    return call
 
 
 def import_function(
@@ -131,11 +105,20 @@ def import_function(
         torch.no_grad(),
         preserve_node_meta(),
     ):
-        parts = FunctionOfParts(function, examples)
-        traced: Any = make_fx(parts, decomposition_table=table)
-        graph = traced(*parts.examples)
+        is_complex, results = [each.is_complex() for each in examples], list[torch.Tensor]()
+        traced: Any = make_fx(of_parts(function, is_complex, results), decomposition_table=table)
+        graph = traced(*map(parts_of, examples))
     graph.graph.eliminate_dead_code()  # such as statistics for the backward pass of norms
-    return parts.restore(import_whole(graph, static, "compute it with torch, on x.torch()"))
+    imported = import_whole(graph, static, "compute it with torch, on x.torch()")
+    for sources in (imported.inputs, imported.constants):
+        for n, source in enumerate(sources):
+            if isinstance(source.origin, int):
+                sources[n] = replace(source, is_complex=is_complex[source.origin])
+    imported.outputs = [
+        replace(returned, dtype=result.dtype) if result.is_complex() else returned
+        for returned, result in zip(imported.outputs, results, strict=True)
+    ]
+    return imported
 
 
 def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProgram:

@@ -7,15 +7,7 @@ from typing import NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 
-from hidet.runtime.profile.profile import (
-    HEADINGS,
-    LaunchTimes,
-    Profile,
-    limit_of,
-    notes,
-    rows_of,
-    summary,
-)
+from hidet.runtime.profile.profile import LaunchTimes, Profile, limit_of, notes, rows_of, summary
 
 TEMPLATE = Path(__file__).parent / "page.html.jinja"
 
@@ -40,15 +32,15 @@ class Bar(NamedTuple):
 
 def page(profile: Profile, title: str) -> str:
     """Return the HTML page of a profile."""
-    bars = list(_bars(profile))
+    bars, rows = list(_bars(profile)), rows_of(profile)
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     ).from_string(TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         title=title,
         summary=summary(profile),
-        headings=HEADINGS,
-        launches=list(zip(profile.launches, rows_of(profile), bars, strict=True)),
+        headings=list(rows[0]),
+        launches=list(zip(profile.launches, rows, bars, strict=True)),
         lanes=max(bar.lane for bar in bars) + 1,
         ticks=list(_ticks(profile)),
         notes=list(notes(profile)),

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
 
 from hidet.arch.chips import Arch
 from hidet.arch.roofline import Work
@@ -126,39 +125,23 @@ UNKNOWN = "-"
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 
 
-class Row(NamedTuple):
-    """The cells of a launch; times are microseconds."""
-
-    number: str
-    kernel: str
-    start: str
-    time: str
-    wait: str
-    share: str
-    limit: str
-    flops: str
-    bytes: str
-    after: str
+_TO_THE_LEFT = ("kernel", "limit", "waits for")
 
 
-HEADINGS = Row(
-    "#", "kernel", "start", "time", "wait", "share", "limit", "flops", "bytes", "waits for"
-)
-"""The headings of the columns."""
-
-_TO_THE_LEFT = ("kernel", "limit", "after")
-
-
-def rows_of(profile: Profile) -> list[Row]:
-    """Return the row of each launch."""
+def rows_of(profile: Profile) -> list[dict[str, str]]:
+    """Return the cells of each launch by heading; times are microseconds."""
     return [_row(profile, launch) for launch in profile.launches]
 
 
 def table(profile: Profile) -> str:
     """Return a profile as a table, with a summary before and notes after it."""
-    rows = [HEADINGS, *rows_of(profile)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [_line(row, widths) for row in rows]
+    rows = rows_of(profile)
+    columns: list[list[str]] = []
+    for heading in rows[0]:
+        cells = [heading, *(row[heading] for row in rows)]
+        side, width = "<" if heading in _TO_THE_LEFT else ">", max(map(len, cells))
+        columns.append([f"{cell:{side}{width}}" for cell in cells])
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
     return "\n".join([summary(profile), "", *lines, "", *notes(profile)])
 
 
@@ -197,29 +180,21 @@ def notes(profile: Profile) -> Iterator[str]:
         yield f"equal kernels that ran concurrently, whose times may be swapped: {numbers}"
 
 
-def _line(row: Row, widths: Sequence[int]) -> str:
-    cells = zip(Row._fields, row, widths, strict=True)
-    aligned = (
-        f"{text:{'<' if name in _TO_THE_LEFT else '>'}{width}}" for name, text, width in cells
-    )
-    return "  ".join(aligned).rstrip()
-
-
-def _row(profile: Profile, launch: LaunchTimes) -> Row:
+def _row(profile: Profile, launch: LaunchTimes) -> dict[str, str]:
     work = launch.work
     moved = None if work is None else work.moved
-    return Row(
-        number=str(launch.number),
-        kernel=launch.name,
-        start=f"{launch.start:.2f}",
-        time=f"{launch.time:.2f}",
-        wait=UNKNOWN if launch.wait is None else f"{launch.wait:.2f}",
-        share=UNKNOWN if launch.share is None else f"{launch.share:.0%}",
-        limit=limit_of(profile, launch) or UNKNOWN,
-        flops=_amount(work.operations) if work is not None and work.operations else UNKNOWN,
-        bytes=UNKNOWN if moved is None else f"{_amount(moved)}B",
-        after=_after(launch),
-    )
+    return {
+        "#": str(launch.number),
+        "kernel": launch.name,
+        "start": f"{launch.start:.2f}",
+        "time": f"{launch.time:.2f}",
+        "wait": UNKNOWN if launch.wait is None else f"{launch.wait:.2f}",
+        "share": UNKNOWN if launch.share is None else f"{launch.share:.0%}",
+        "limit": limit_of(profile, launch) or UNKNOWN,
+        "flops": _amount(work.operations) if work is not None and work.operations else UNKNOWN,
+        "bytes": UNKNOWN if moved is None else f"{_amount(moved)}B",
+        "waits for": _after(launch),
+    }
 
 
 def limit_of(profile: Profile, launch: LaunchTimes) -> str:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
 from hidet.frontends.onnx.table import Ints, Number, T, row, rows
-
-
-def _largest(x: T, axes: Ints, keep: bool) -> T:
-    return x.any(dim=axes, keepdim=keep) if x.dtype == torch.bool else x.amax(axes, keep)
-
-
-def _smallest(x: T, axes: Ints, keep: bool) -> T:
-    return x.all(dim=axes, keepdim=keep) if x.dtype == torch.bool else x.amin(axes, keep)
 
 
 def _product(x: T, axes: Ints, keep: bool) -> T:
@@ -32,9 +25,9 @@ REDUCTIONS: dict[str, Callable[[T, Ints, bool], T]] = {
     "L2": lambda x, axes, keep: _sum(x * x, axes, keep).sqrt().to(x.dtype),
     "LogSum": lambda x, axes, keep: _sum(x, axes, keep).log(),
     "LogSumExp": torch.logsumexp,
-    "Max": _largest,
+    "Max": torch.amax,
     "Mean": lambda x, axes, keep: x.mean(axes, keep),
-    "Min": _smallest,
+    "Min": torch.amin,
     "Prod": _product,
     "Sum": _sum,
     "SumSquare": lambda x, axes, keep: _sum(x * x, axes, keep),
@@ -45,34 +38,27 @@ _NEUTRAL = {"Max": float("-inf"), "Min": float("inf"), "LogSumExp": float("-inf"
 """The neutral elements where torch rejects empty reductions."""
 
 
-def _enter(name: str, reduction: Callable[[T, Ints, bool], T]) -> None:
-    """Add a reduction, whose axes were an attribute before they became an operand."""
-
-    def reduce(
-        x: T, axes: Ints | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
-    ) -> T:
-        if not axes and noop_with_empty_axes:
-            # Only the elementwise part remains, as for axes of size 1.
-            return reduction(x.unsqueeze(0), [0], False)
-        axes = sorted(a % max(x.dim(), 1) for a in (axes or range(x.dim())))
-        if x.dim() == 0:
-            return reduction(x.unsqueeze(0), [0], False)
-        if name in _NEUTRAL and any(x.shape[axis] == 0 for axis in axes):
-            kept = [n for axis, n in enumerate(x.shape) if axis not in axes]
-            ones = [1 if axis in axes else n for axis, n in enumerate(x.shape)]
-            value: float = _NEUTRAL[name]
-            if x.dtype == torch.bool:
-                value = name == "Min"
-            elif not x.is_floating_point():
-                value = torch.iinfo(x.dtype).max if name == "Min" else torch.iinfo(x.dtype).min
-            return torch.full(ones if keepdims else kept, value, dtype=x.dtype, device=x.device)
-        return reduction(x, axes, bool(keepdims))
-
-    row(f"Reduce{name}")(reduce)
+def _reduce(
+    name: str, x: T, axes: Ints | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
+) -> T:
+    """Return a reduction, whose axes were an attribute before they became an operand."""
+    if x.dim() == 0 or (not axes and noop_with_empty_axes):
+        # Only the elementwise part remains, as for axes of size 1.
+        return REDUCTIONS[name](x.unsqueeze(0), [0], False)
+    axes = sorted(a % x.dim() for a in (axes or range(x.dim())))
+    if name in _NEUTRAL and any(x.shape[axis] == 0 for axis in axes):
+        kept = [n for axis, n in enumerate(x.shape) if axis not in axes]
+        ones = [1 if axis in axes else n for axis, n in enumerate(x.shape)]
+        value: float = _NEUTRAL[name]
+        if x.dtype == torch.bool:
+            value = name == "Min"
+        elif not x.is_floating_point():
+            value = torch.iinfo(x.dtype).max if name == "Min" else torch.iinfo(x.dtype).min
+        return torch.full(ones if keepdims else kept, value, dtype=x.dtype, device=x.device)
+    return REDUCTIONS[name](x, axes, bool(keepdims))
 
 
-for _name, _reduction in REDUCTIONS.items():
-    _enter(_name, _reduction)
+rows({f"Reduce{name}": partial(_reduce, name) for name in REDUCTIONS})
 
 
 def _enter_position(name: str, find: Callable[[T, int, bool], T]) -> None:

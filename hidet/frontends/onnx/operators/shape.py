@@ -44,10 +44,7 @@ def depth_to_space(x: T, *, blocksize: int, mode: str = "DCR") -> T:
 @row("Expand")
 def expand(x: T, shape: Ints) -> T:
     """Return x broadcast with a shape."""
-    missing = max(len(shape) - x.dim(), 0)
-    sizes = [1] * (x.dim() - len(shape)) + shape
-    own = [1] * missing + [*x.shape]
-    return x.expand([a if b == 1 else b for a, b in zip(own, sizes, strict=True)])
+    return x.expand(torch.broadcast_shapes(x.shape, shape))  # pyright: ignore[reportUnknownArgumentType]
 
 
 @row("EyeLike", of_shapes=True)

@@ -6,7 +6,6 @@ relative to the function's amplitude.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import exp, factorial, inf, lgamma, nan, pi, prod, sqrt
 from typing import Any
 
@@ -21,15 +20,17 @@ GAMMA = 0.57721566490153286
 """Euler's constant."""
 
 
-def _in_double(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Compute a function in float64; the result of integers has torch's default type."""
+def _of(function: Callable[..., Tensor], *fixed: Any) -> Callable[..., Any]:
+    """Compute a function, given its first arguments, in float64; integers give the default type."""
 
     def of_real(*arguments: Any) -> Any:
         kind = torch.result_type(arguments[0], arguments[-1])
         require(not kind.is_complex)
         device = next(each.device for each in arguments if isinstance(each, Tensor))
         wide = [torch.as_tensor(each, dtype=torch.float64, device=device) for each in arguments]
-        return function(*wide).to(kind if kind.is_floating_point else torch.get_default_dtype())
+        return function(*fixed, *wide).to(
+            kind if kind.is_floating_point else torch.get_default_dtype()
+        )
 
     return of_real
 
@@ -222,11 +223,6 @@ def iterated(name: str, x: Tensor, y: Tensor) -> Tensor:
     return found.reshape(shape)
 
 
-def _of(function: Callable[..., Tensor], *fixed: Any) -> Callable[..., Any]:
-    """Return the decomposition of a function, given its first arguments."""
-    return _in_double(partial(function, *fixed))
-
-
 def _of_two(name: str, decomposition: Callable[..., Any]) -> dict[Any, Callable[..., Any]]:
     """Return the decompositions of a function of two tensors, or of a tensor and a number."""
     packet = getattr(aten, f"special_{name}")
@@ -238,12 +234,12 @@ BESSEL: dict[Any, Callable[..., Any]] = {
     aten.igamma.default: _of(iterated, "igamma"),
     aten.igammac.default: _of(iterated, "igammac"),
     aten.polygamma.default: polygamma,
-    aten.special_airy_ai.default: _in_double(airy_ai),
+    aten.special_airy_ai.default: _of(airy_ai),
     aten.special_bessel_j0.default: _of(_bessel_j, 0),
     aten.special_bessel_j1.default: _of(_bessel_j, 1),
     aten.special_bessel_y0.default: _of(_bessel_y, 0),
     aten.special_bessel_y1.default: _of(_bessel_y, 1),
-    aten.special_erfcx.default: _in_double(erfcx),
+    aten.special_erfcx.default: _of(erfcx),
     aten.special_modified_bessel_k0.default: _of(_bessel_k, 0, False),
     aten.special_modified_bessel_k1.default: _of(_bessel_k, 1, False),
     aten.special_scaled_modified_bessel_k0.default: _of(_bessel_k, 0, True),
@@ -252,7 +248,7 @@ BESSEL: dict[Any, Callable[..., Any]] = {
     **_of_two("hermite_polynomial_he", _of(iterated, "hermite_he")),
     **_of_two("laguerre_polynomial_l", _of(iterated, "laguerre")),
     **_of_two("legendre_polynomial_p", _of(iterated, "legendre")),
-    **_of_two("zeta", _in_double(zeta)),
+    **_of_two("zeta", _of(zeta)),
     **{
         target: decomposition
         for prefix in ("", "shifted_")

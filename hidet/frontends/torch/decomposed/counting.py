@@ -1,6 +1,7 @@
 """Histograms, mode, nonzero, segment reductions, embedding bags; extrema with their positions."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -259,39 +260,30 @@ def _place(rows: Tensor, largest: bool) -> Tensor:
     return (best & ((1 << bits) - 1)).long()
 
 
-def _position(largest: bool) -> Callable[..., Any]:
-    """Return the decomposition of argmax or argmin: the first position; NaN counts as either."""
-
-    def position(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-        require(not x.is_complex())
-        rows = rows_of(x.reshape(-1) if dim is None else x, 0 if dim is None else dim)
-        found = _place(rows, largest)
-        if dim is None:
-            return found.reshape([1] * x.dim() if keepdim else [])
-        found = back(found, dim, x)
-        return found if keepdim or x.dim() == 0 else found.squeeze(dim)
-
-    return position
+def position(largest: bool, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The first position of the largest or smallest element; NaN counts as either."""
+    require(not x.is_complex())
+    rows = rows_of(x.reshape(-1) if dim is None else x, 0 if dim is None else dim)
+    found = _place(rows, largest)
+    if dim is None:
+        return found.reshape([1] * x.dim() if keepdim else [])
+    found = back(found, dim, x)
+    return found if keepdim or x.dim() == 0 else found.squeeze(dim)
 
 
-def _extremum(largest: bool) -> Callable[..., Any]:
-    """Return the decomposition of the largest or smallest elements with their positions."""
-    position = _position(largest)
-
-    def extremum(x: Tensor, dim: int, keepdim: bool = False) -> Any:
-        place = position(x, dim, True)
-        if x.dim() == 0:
-            return x.clone(), place
-        found = x.gather(dim, place), place
-        return found if keepdim else tuple(each.squeeze(dim) for each in found)
-
-    return extremum
+def extremum(largest: bool, x: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """The largest or smallest elements, with their positions."""
+    place = position(largest, x, dim, True)
+    if x.dim() == 0:
+        return x.clone(), place
+    found = x.gather(dim, place), place
+    return found if keepdim else tuple(each.squeeze(dim) for each in found)
 
 
 EXTREMA: dict[Any, Callable[..., Any]] = {
-    aten.argmax.default: _position(True),
-    aten.argmin.default: _position(False),
-    aten.max.dim: _extremum(True),
-    aten.min.dim: _extremum(False),
+    aten.argmax.default: partial(position, True),
+    aten.argmin.default: partial(position, False),
+    aten.max.dim: partial(extremum, True),
+    aten.min.dim: partial(extremum, False),
 }
 """The decompositions of extrema."""

@@ -18,6 +18,7 @@ from hidet.frontends.torch.philox import DRAW, RANDOM
 aten = torch.ops.aten
 
 Device: TypeAlias = torch.device | str | None
+Function: TypeAlias = Callable[..., Tensor]
 
 _DIGITS = {torch.float16: 11, torch.bfloat16: 8}
 """The number of binary digits of uniform numbers of short types, as in eager torch."""
@@ -80,13 +81,11 @@ def randint(
     return (numbers + low).to(dtype or torch.int64)
 
 
-def _like(function: Callable[..., Tensor], *first: Any) -> Callable[..., Tensor]:
+def _like(
+    function: Function, x: Tensor, *first: Any, dtype: torch.dtype | None = None, **_: object
+) -> Tensor:
     """Draw numbers in the shape of a tensor, given the first arguments."""
-
-    def like(x: Tensor, *rest: Any, dtype: torch.dtype | None = None, **_: object) -> Tensor:
-        return function(*first, *rest, x.shape, dtype=dtype or x.dtype, device=x.device)
-
-    return like
+    return function(*first, x.shape, dtype=dtype or x.dtype, device=x.device)
 
 
 def _is_below(shape: Sequence[int], p: float | Tensor, device: Device) -> Tensor:
@@ -112,19 +111,14 @@ def bernoulli(x: Tensor, p: float | Tensor | None = None, *, generator: object =
 
 
 def _of(
-    draw: Callable[..., Tensor], function: Callable[..., Tensor], *defaults: float
-) -> Callable[..., Tensor]:
-    """Return the decomposition of an operator that draws numbers in the shape and type of a tensor.
+    draw: Function, function: Function, x: Tensor, *given: Any, generator: object = None
+) -> Tensor:
+    """Draw numbers in the shape and type of a tensor.
 
-    `function` transforms the numbers drawn, given the parameters of the distribution.
+    `function` transforms them, given the parameters of the distribution.
     """
-
-    def like(x: Tensor, *given: Any, generator: object = None) -> Tensor:
-        require(generator is None)
-        numbers = draw(x.shape, dtype=_wide(x.dtype), device=x.device)
-        return function(numbers, *given, *defaults[len(given) :]).to(x.dtype)
-
-    return like
+    require(generator is None)
+    return function(draw(x.shape, dtype=_wide(x.dtype), device=x.device), *given).to(x.dtype)
 
 
 def uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: object = None) -> Tensor:
@@ -134,11 +128,11 @@ def uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: object
     return (numbers.to(_wide(x.dtype)) * (high - low) + low).to(x.dtype)
 
 
-def _normal(numbers: Tensor, mean: float | Tensor, std: float | Tensor) -> Tensor:
+def _normal(numbers: Tensor, mean: float | Tensor = 0.0, std: float | Tensor = 1.0) -> Tensor:
     return numbers * std + mean
 
 
-def _exponential(numbers: Tensor, rate: float) -> Tensor:
+def _exponential(numbers: Tensor, rate: float = 1.0) -> Tensor:
     """Exponential numbers, which are never 0."""
     least = 2.0 ** (-53 if numbers.dtype is torch.float64 else -24)
     return torch.log1p(-numbers.clamp(min=least)) * (-1 / rate)
@@ -148,11 +142,11 @@ def _geometric(numbers: Tensor, p: float) -> Tensor:
     return (torch.log1p(-numbers) * (1 / math.log1p(-p))).ceil().clamp(min=1)
 
 
-def _cauchy(numbers: Tensor, median: float, sigma: float) -> Tensor:
+def _cauchy(numbers: Tensor, median: float = 0.0, sigma: float = 1.0) -> Tensor:
     return torch.tan((numbers - 0.5) * math.pi) * sigma + median
 
 
-def _log_normal(numbers: Tensor, mean: float, std: float) -> Tensor:
+def _log_normal(numbers: Tensor, mean: float = 1.0, std: float = 2.0) -> Tensor:
     return torch.exp(numbers * std + mean)
 
 
@@ -160,8 +154,8 @@ def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: object = None, **_: object
 ) -> Tensor:
     """Normal numbers with means and deviations, at least one of them a tensor."""
-    like = mean + std if isinstance(mean, Tensor) else std
-    return _of(randn, _normal)(like, mean, std, generator=generator)
+    like: Any = mean + std if isinstance(mean, Tensor) else std
+    return _of(randn, _normal, like, mean, std, generator=generator)
 
 
 def normal_of_size(
@@ -212,13 +206,13 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.randn.default: randn,
     aten.randint.default: partial(randint, 0),
     aten.randint.low: randint,
-    aten.rand_like.default: _like(rand),
-    aten.randn_like.default: _like(randn),
-    aten.randint_like.default: _like(randint, 0),
-    aten.randint_like.low_dtype: _like(randint),
+    aten.rand_like.default: partial(_like, rand),
+    aten.randn_like.default: partial(_like, randn),
+    aten.randint_like.default: partial(_like, partial(randint, 0)),
+    aten.randint_like.low_dtype: partial(_like, randint),
     aten.rrelu_with_noise_functional.default: rrelu,
     aten.uniform.default: uniform,
-    aten.normal_functional.default: _of(randn, _normal, 0.0, 1.0),
+    aten.normal_functional.default: partial(_of, randn, _normal),
     aten.normal.Tensor_float: normal,
     aten.normal.float_Tensor: normal,
     aten.normal.Tensor_Tensor: normal,
@@ -226,9 +220,9 @@ RANDOMNESS: dict[Any, Callable[..., Any]] = {
     aten.random.default: integers,
     aten.random.to: integers,
     getattr(aten.random, "from"): integers,
-    aten.exponential.default: _of(rand, _exponential, 1.0),
-    aten.geometric.default: _of(rand, _geometric),
-    aten.cauchy.default: _of(rand, _cauchy, 0.0, 1.0),
-    aten.log_normal.default: _of(randn, _log_normal, 1.0, 2.0),
+    aten.exponential.default: partial(_of, rand, _exponential),
+    aten.geometric.default: partial(_of, rand, _geometric),
+    aten.cauchy.default: partial(_of, rand, _cauchy),
+    aten.log_normal.default: partial(_of, randn, _log_normal),
 }
 """The decompositions of operators that draw numbers."""

@@ -1,6 +1,7 @@
 """Inclusive scans, by the kernels of `hidet.frontends.torch.kernels.scan`."""
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -102,42 +103,34 @@ def _least(kind: torch.dtype) -> torch.dtype:
     return torch.float32 if kind.is_floating_point else torch.int32
 
 
-def _scanned(name: str) -> Callable[..., Any]:
-    """Return the decomposition of a scan.
+def scan(name: str, x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
+    """A scan.
 
     As in torch, numbers of 16 bits are reduced in float32, and those of 32 bits on the CPU, where
     one thread reduces a row, in float64.
     """
-
-    def scanned(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Any:
-        kind = dtype or (x.dtype if x.is_floating_point() else torch.int64)
-        wide = torch.promote_types(kind, _least(kind))
-        if kind is torch.float32 and x.device.type == "cpu":
-            wide = torch.float64
-        return _scan(_around(x.to(kind).to(wide), dim), name).to(kind).reshape(x.shape)
-
-    return scanned
+    kind = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    wide = torch.promote_types(kind, _least(kind))
+    if kind is torch.float32 and x.device.type == "cpu":
+        wide = torch.float64
+    return _scan(_around(x.to(kind).to(wide), dim), name).to(kind).reshape(x.shape)
 
 
-def _extremes(name: str) -> Callable[[Tensor, int], Any]:
-    """Return the decomposition of a cumulative maximum or minimum, with the last one's index."""
-
-    def extremes(x: Tensor, dim: int) -> Any:
-        rows = _around(x.to(torch.promote_types(x.dtype, _least(x.dtype))), dim)
-        found = _scan(rows, name)
-        places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
-        last = torch.where((rows == found) | rows.isnan(), places, 0)
-        where = _scan(last, "maximum").long()
-        return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
-
-    return extremes
+def extremes(name: str, x: Tensor, dim: int) -> Any:
+    """The cumulative maximum or minimum, with the last one's index."""
+    rows = _around(x.to(torch.promote_types(x.dtype, _least(x.dtype))), dim)
+    found = _scan(rows, name)
+    places = torch.arange(rows.shape[1], dtype=torch.int32, device=x.device)[:, None]
+    last = torch.where((rows == found) | rows.isnan(), places, 0)
+    where = _scan(last, "maximum").long()
+    return found.to(x.dtype).reshape(x.shape), where.reshape(x.shape)
 
 
 SCANS: dict[Any, Callable[..., Any]] = {
-    aten.cummax.default: _extremes("maximum"),
-    aten.cummin.default: _extremes("minimum"),
-    aten.cumprod.default: _scanned("product"),
-    aten.cumsum.default: _scanned("sum"),
-    aten.logcumsumexp.default: _scanned("logsumexp"),
+    aten.cummax.default: partial(extremes, "maximum"),
+    aten.cummin.default: partial(extremes, "minimum"),
+    aten.cumprod.default: partial(scan, "product"),
+    aten.cumsum.default: partial(scan, "sum"),
+    aten.logcumsumexp.default: partial(scan, "logsumexp"),
 }
 """The decompositions of scans."""

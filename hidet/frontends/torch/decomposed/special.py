@@ -17,14 +17,14 @@ from hidet.frontends.torch.decomposed.refusal import require
 aten = torch.ops.aten
 
 
-def _real(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Any]:
-    """Compute a function in floating point, halves in float32."""
+def _real(function: Callable[..., Tensor], *fixed: Any) -> Callable[[Tensor], Any]:
+    """Compute a function, given its first arguments, in floating point, halves in float32."""
 
     def of_real(x: Tensor) -> Any:
         require(not x.is_complex())
         x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
         wide = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-        return function(wide).to(x.dtype)
+        return function(*fixed, wide).to(x.dtype)
 
     return of_real
 
@@ -77,24 +77,20 @@ def ndtri(x: Tensor) -> Tensor:
     return sqrt(2) * erfinv(2 * x - 1)
 
 
-def _modified_bessel(order: int, scaled: bool) -> Callable[[Tensor], Any]:
-    """Return I of an order, optionally times exp(-|x|): to 1e-10, beyond 30 by a series in 1/x."""
-
-    def bessel(x: Tensor) -> Tensor:
-        size = x.abs()
-        near = torch.clamp(size, max=30)[..., None]
-        steps = torch.arange(64, device=x.device).to(x.dtype) * (2 * pi / 64)
-        inner = ((near * (steps.cos() - 1)).exp() * (order * steps).cos()).mean(-1)
-        far, term, outer = torch.clamp(size, min=30), torch.ones_like(x), torch.ones_like(x)
-        for k in range(1, 9):
-            term = -term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * far)
-            outer = outer + term
-        outer = outer / (2 * pi * far).sqrt()
-        found = torch.where(size <= 30, inner, outer)
-        found = found if scaled else found * size.exp()
-        return torch.where(x < 0, -found, found) if order % 2 else found
-
-    return _real(bessel)
+def _modified_bessel(order: int, scaled: bool, x: Tensor) -> Tensor:
+    """I of an order, optionally times exp(-|x|): to 1e-10, beyond 30 by a series in 1/x."""
+    size = x.abs()
+    near = torch.clamp(size, max=30)[..., None]
+    steps = torch.arange(64, device=x.device).to(x.dtype) * (2 * pi / 64)
+    inner = ((near * (steps.cos() - 1)).exp() * (order * steps).cos()).mean(-1)
+    far, term, outer = torch.clamp(size, min=30), torch.ones_like(x), torch.ones_like(x)
+    for k in range(1, 9):
+        term = -term * (4 * order * order - (2 * k - 1) ** 2) / (8 * k * far)
+        outer = outer + term
+    outer = outer / (2 * pi * far).sqrt()
+    found = torch.where(size <= 30, inner, outer)
+    found = found if scaled else found * size.exp()
+    return torch.where(x < 0, -found, found) if order % 2 else found
 
 
 def fmax(x: Tensor, other: Tensor) -> Tensor:
@@ -286,15 +282,15 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.frexp.Tensor: frexp,
     aten.gcd.default: gcd,
     aten.grid_sampler_3d.default: grid_sampler_3d,
-    aten.i0.default: _modified_bessel(0, False),
+    aten.i0.default: _real(_modified_bessel, 0, False),
     aten.lcm.default: lcm,
     aten.round.decimals: round_decimals,
     aten.signbit.default: signbit,
-    aten.special_i0e.default: _modified_bessel(0, True),
-    aten.special_i1.default: _modified_bessel(1, False),
-    aten.special_i1e.default: _modified_bessel(1, True),
-    aten.special_modified_bessel_i0.default: _modified_bessel(0, False),
-    aten.special_modified_bessel_i1.default: _modified_bessel(1, False),
+    aten.special_i0e.default: _real(_modified_bessel, 0, True),
+    aten.special_i1.default: _real(_modified_bessel, 1, False),
+    aten.special_i1e.default: _real(_modified_bessel, 1, True),
+    aten.special_modified_bessel_i0.default: _real(_modified_bessel, 0, False),
+    aten.special_modified_bessel_i1.default: _real(_modified_bessel, 1, False),
     aten.special_ndtri.default: _real(ndtri),
     aten.special_spherical_bessel_j0.default: _real(spherical_bessel_j0),
 }
