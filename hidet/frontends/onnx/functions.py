@@ -1,5 +1,6 @@
 """Decomposes operators that ONNX defines as functions."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -53,25 +54,19 @@ def with_attributes(body: onnx.FunctionProto, node: onnx.NodeProto) -> Iterator[
         schema = defs.get_schema(node.op_type, node.domain)
         defaults = {name: a.default_value for name, a in schema.attributes.items()}
         given = {name: a for name, a in defaults.items() if a.name} | given
-    for inner in body.node:
-        yield _filled(inner, given)
+    for inner in copy.deepcopy(body).node:
+        _fill(inner, given)
+        yield inner
 
 
-def _filled(inner: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> onnx.NodeProto:
-    """Return a node with references to attributes resolved, also in its subgraphs."""
-    result = onnx.NodeProto()
-    result.CopyFrom(inner)
-    del result.attribute[:]
-    for attribute in inner.attribute:
-        copy = onnx.AttributeProto()
-        if attribute.ref_attr_name:
-            if attribute.ref_attr_name not in given:
-                continue
-            copy.CopyFrom(given[attribute.ref_attr_name])
-            copy.name = attribute.name
-        else:
-            copy.CopyFrom(attribute)
-            for place, each in enumerate(attribute.g.node):
-                copy.g.node[place].CopyFrom(_filled(each, given))
-        result.attribute.append(copy)
-    return result
+def _fill(node: onnx.NodeProto, given: dict[str, onnx.AttributeProto]) -> None:
+    """Resolve references to attributes in a node, also in its subgraphs."""
+    for attribute in list(node.attribute):
+        name, reference = attribute.name, attribute.ref_attr_name
+        if reference in given:
+            attribute.CopyFrom(given[reference])
+            attribute.name = name
+        elif reference:
+            node.attribute.remove(attribute)
+        for inner in attribute.g.node if not reference else ():
+            _fill(inner, given)

@@ -61,7 +61,5 @@ def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
             value = tensor_of(value)
         elif isinstance(value, bytes):
             value = value.decode()
-        elif attribute.type in (attribute.INTS, attribute.FLOATS):
-            value = list(value)
         found[attribute.name] = value
     return found

@@ -8,6 +8,7 @@ shapes, sees one graph.
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses import FakeTensorMode
 
 from hidet.frontends.torch.aot import compile_torch
-from hidet.frontends.torch.compiling import compiling
+from hidet.frontends.torch.compiling import Programs
 from hidet.frontends.torch.settings import Settings
 from hidet.limits import resource_errors
 
@@ -60,13 +61,12 @@ class ProgramsByShape:
         self._varying = [
             n for n, value in enumerate(example_inputs) if is_symbolic(value) or n in self._numbers
         ]
-        self._programs: dict[tuple[object, ...], Callable[..., Any]] = {}
+        self._programs = Programs()
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the program for these sizes."""
         key = tuple(self._sizes(position, arguments[position]) for position in self._varying)
-        program = self._programs.get(key) or self._compile(key, arguments)
-        return program(*arguments)
+        return self._programs.at(key, partial(self._compile, arguments))(*arguments)
 
     def _sizes(self, position: int, argument: Any) -> object:
         """Return what a program is specialized to in an argument that varies."""
@@ -76,22 +76,18 @@ class ProgramsByShape:
             return argument.item()
         return argument.shape, argument.stride()
 
-    def _compile(self, key: tuple[object, ...], arguments: Sequence[Any]) -> Callable[..., Any]:
-        """Compile for these sizes."""
-        with compiling():
-            if key not in self._programs:
-                if len(self._programs) == MANY_SHAPES:
-                    warnings.warn(
-                        f"one graph has been compiled for {MANY_SHAPES} different shapes; every "
-                        "new shape is compiled anew, so pad inputs to a few sizes",
-                        ManyShapesWarning,
-                        stacklevel=2,
-                    )
-                with tracing(TracingContext(FakeTensorMode())):
-                    module = self._with_numbers(arguments)
-                    program = compile_torch(module, list(arguments), self._settings)
-                self._programs[key] = program
-            return self._programs[key]
+    def _compile(self, arguments: Sequence[Any]) -> Callable[..., Any]:
+        """Compile for the sizes of these arguments."""
+        if len(self._programs) == MANY_SHAPES:
+            warnings.warn(
+                f"one graph has been compiled for {MANY_SHAPES} different shapes; every "
+                "new shape is compiled anew, so pad inputs to a few sizes",
+                ManyShapesWarning,
+                stacklevel=2,
+            )
+        with tracing(TracingContext(FakeTensorMode())):
+            module = self._with_numbers(arguments)
+            return compile_torch(module, list(arguments), self._settings)
 
     def _with_numbers(self, arguments: Sequence[Any]) -> fx.GraphModule:
         """Return the graph with the floats of a call as constants."""

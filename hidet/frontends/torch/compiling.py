@@ -48,20 +48,23 @@ def boxed(function: Boxed) -> Boxed:
     return function
 
 
+class Programs(dict[Any, Callable[..., Any]]):
+    """Programs by key, each compiled at its first use."""
+
+    def at(self, key: object, compile_now: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        """Return the program of a key."""
+        if key not in self:
+            with compiling():
+                if key not in self:
+                    self[key] = compile_now()
+        return self[key]
+
+
 def by_precision(compile_now: Callable[[], Boxed]) -> Boxed:
     """Return a function that recompiles when torch's precision of convolutions changes.
 
     dynamo guards on the flag for matmuls, but not on `torch.backends.cudnn.conv.fp32_precision`
     (also set by `cudnn.allow_tf32`). `compile_now` compiles the graph under the current flags.
     """
-    programs: dict[str, Boxed] = {fp32_precision("conv"): compile_now()}
-
-    def run(arguments: list[Any]) -> Sequence[Any]:
-        precision = fp32_precision("conv")
-        if precision not in programs:
-            with compiling():
-                if precision not in programs:
-                    programs[precision] = compile_now()
-        return programs[precision](arguments)
-
-    return boxed(run)
+    programs = Programs({fp32_precision("conv"): compile_now()})
+    return boxed(lambda arguments: programs.at(fp32_precision("conv"), compile_now)(arguments))

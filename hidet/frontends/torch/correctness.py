@@ -22,6 +22,7 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses import FakeTensorMode
 
 from hidet.frontends.torch.compiling import compiling
+from hidet.frontends.torch.imported import returning
 
 ALLOWED = {torch.float16: 1e-2, torch.bfloat16: 1e-1, torch.float64: 1e-10}
 """The tolerance of each data type; DEFAULT for others."""
@@ -74,9 +75,6 @@ def _with_all_results(
     module: fx.GraphModule, arguments: Sequence[Any]
 ) -> tuple[list[fx.Node], fx.GraphModule]:
     """Return the nodes of a graph whose value is a tensor, and a copy of it that returns these."""
-    new = fx.Graph()
-    copies: dict[fx.Node, fx.Node] = {}
-    new.graph_copy(module.graph, copies)
     inputs = module.graph.find_nodes(op="placeholder")
     weights = {
         node
@@ -88,8 +86,7 @@ def _with_all_results(
         for node in module.graph.nodes
         if node not in weights and isinstance(node.meta.get("example_value"), torch.Tensor)
     ]
-    new.output(tuple(copies[node] for node in shown))
-    return shown, fx.GraphModule(module, new)
+    return shown, returning(module, shown)
 
 
 def _copies(arguments: Sequence[Any]) -> list[Any]:

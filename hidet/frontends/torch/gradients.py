@@ -8,16 +8,17 @@ graph and recomputes forward by it; later calls run the full graph.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx
 from torch._guards import TracingContext
 from torch._higher_order_ops.effects import with_effects
-from torch.fx.node import map_arg
 
 from hidet.errors import HidetError
-from hidet.frontends.torch.compiling import Boxed, boxed, compiling
+from hidet.frontends.torch.compiling import Boxed, Programs, boxed
+from hidet.frontends.torch.imported import returning
 from hidet.frontends.torch.operators.emitter import draws_numbers
 
 CompileGraph = Callable[[fx.GraphModule, Sequence[int]], Boxed]
@@ -27,20 +28,18 @@ _CALL = "_hidet_call"
 """The attribute of a dummy tensor, in place of intermediates not computed, that holds a `_Call`."""
 
 
-class _Call:
+class _Call(NamedTuple):
     """A call whose backward pass would recompute forward.
 
-    `watched` are the numbers of arguments whose versions autograd itself does not check.
+    `versions` are those of the arguments, by number, that autograd itself does not check.
     """
 
-    def __init__(self, arguments: Sequence[Any], watched: Sequence[int]) -> None:
-        self.arguments = arguments
-        self._watched = watched
-        self._versions = [arguments[n]._version for n in watched]
+    arguments: list[Any]
+    versions: dict[int, int]
 
     def check(self) -> None:
         """Raise `HidetError` if an argument has been written since."""
-        for number, version in zip(self._watched, self._versions, strict=True):
+        for number, version in self.versions.items():
             if self.arguments[number]._version != version:
                 raise HidetError(
                     f"argument {number} of a compiled graph has been changed in place between the "
@@ -54,9 +53,9 @@ class TrainingGraphs:
 
     def __init__(self, compile_graph: CompileGraph) -> None:
         self._compile = compile_graph
-        self._run_forward: Boxed | None = None
-        """The full forward graph; None until it is compiled."""
-        self._compile_forward: Callable[[], Boxed] | None = None
+        self._programs = Programs()
+        """The full forward graph, once it is compiled."""
+        self._compile_forward: Callable[[], Boxed]
         self._count = 0
         """The number of results of the forward graph."""
         self._missing: list[int] = []
@@ -75,7 +74,7 @@ class TrainingGraphs:
         self._missing = [n for n, node in enumerate(saved) if node not in known]
         if not self._missing:
             return self._compile(module, static)
-        self._compile_forward = lambda: self._compile(module, static)
+        self._compile_forward = partial(self._compile, module, static)
         # Positions among the arguments, the results, and the dummy at the end.
         kept = [known.index(node) if node in known else -1 for node in saved]
         unwatched = {node for node in placeholders if not node.users or node in saved}
@@ -85,13 +84,17 @@ class TrainingGraphs:
             if node not in unwatched and isinstance(node.meta["val"], torch.Tensor)
         ]
         device = saved[self._missing[0]].meta["val"].device
-        run_results = self._compile(_without_saved(module, results), static)
+        only_results = returning(module, results)
+        only_results.graph.eliminate_dead_code()
+        run_results = self._compile(only_results, static)
 
         def run(arguments: list[Any]) -> Sequence[Any]:
-            if self._run_forward is not None or _are_saved_tensors_hooked():
+            if self._programs or _are_saved_tensors_hooked():
                 return self._whole()(arguments)
             dummy = torch.empty(0, device=device)
-            setattr(dummy, _CALL, _Call(list(arguments), watched))
+            setattr(
+                dummy, _CALL, _Call(list(arguments), {n: arguments[n]._version for n in watched})
+            )
             pool = list(arguments)
             results = run_results(arguments)
             pool += [*results, dummy]
@@ -101,12 +104,7 @@ class TrainingGraphs:
 
     def _whole(self) -> Boxed:
         """Return the full forward graph, compiled at the first call."""
-        if self._run_forward is None:
-            assert self._compile_forward is not None
-            with compiling():
-                if self._run_forward is None:
-                    self._run_forward = self._compile_forward()
-        return self._run_forward
+        return self._programs.at("forward", self._compile_forward)
 
     def backward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> Boxed:
         """Compile the backward graph; torch calls this when it is first run."""
@@ -155,13 +153,3 @@ def _are_saved_tensors_hooked() -> bool:
     """Return whether there are hooks on saved tensors, such as to offload them."""
     autograd: Any = torch._C._autograd  # pyright: ignore
     return autograd._top_saved_tensors_default_hooks(True) is not None
-
-
-def _without_saved(module: fx.GraphModule, results: Sequence[fx.Node]) -> fx.GraphModule:
-    """Return a copy of a graph that returns only these results."""
-    graph = fx.Graph()
-    copies: dict[fx.Node, fx.Node] = {}
-    graph.graph_copy(module.graph, copies)
-    graph.output(tuple(map_arg(list(results), copies.__getitem__)))
-    graph.eliminate_dead_code()
-    return fx.GraphModule(module, graph)

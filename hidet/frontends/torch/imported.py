@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import torch
 from torch import fx
+from torch.fx.node import map_arg
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, i64
 from xdsl.ir import Block, Region, SSAValue
@@ -87,6 +88,15 @@ class ImportedGraph:
     def used_devices(self) -> set[torch.device]:
         """The devices that the operators run on."""
         return {device for device in self.devices.values() if device is not None}
+
+
+def returning(module: fx.GraphModule, results: Sequence[Any]) -> fx.GraphModule:
+    """Return a copy of a graph that returns only these results: nodes, or Python values."""
+    graph = fx.Graph()
+    copies: dict[fx.Node, fx.Node] = {}
+    graph.graph_copy(module.graph, copies)
+    graph.output(tuple(map_arg(list(results), copies.__getitem__)))
+    return fx.GraphModule(module, graph)
 
 
 def updates_of(graph: fx.Graph) -> dict[fx.Node, fx.Node]:

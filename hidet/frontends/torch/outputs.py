@@ -9,6 +9,7 @@ torch does.
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,6 +22,7 @@ from hidet.frontends.torch.storage import View, physical_order, share_storage, v
 from hidet.frontends.torch.unsigned_bytes import stored
 
 
+@dataclass
 class OutputBinder:
     """Determines the source of each output.
 
@@ -28,26 +30,18 @@ class OutputBinder:
     tensors behind arguments and constants of the program.
     """
 
-    def __init__(
-        self,
-        g: Emitter,
-        operand: Callable[[fx.Node], SSAValue],
-        positions: Mapping[fx.Node, int],
-        held: Mapping[fx.Node, torch.Tensor],
-        sources: Mapping[SSAValue, Source],
-    ) -> None:
-        self.g = g
-        self.operand = operand
-        self.positions = positions
-        self.held = held
-        self.sources = sources
-        self.returned: list[SSAValue] = []
-        """The values that the program must return."""
-        self.written: dict[SSAValue, SSAValue] = {}
-        """The new content of each argument that the program writes."""
-        self._stored: dict[fx.Node, SSAValue] = {}
-        self._bytes: dict[SSAValue, SSAValue] = {}
-        """Unsigned bytes, truncated to i8."""
+    g: Emitter
+    operand: Callable[[fx.Node], SSAValue]
+    positions: Mapping[fx.Node, int]
+    held: Mapping[fx.Node, torch.Tensor]
+    sources: Mapping[SSAValue, Source]
+    returned: list[SSAValue] = field(default_factory=list[SSAValue])
+    """The values that the program must return."""
+    written: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The new content of each argument that the program writes."""
+    _stored: dict[fx.Node, SSAValue] = field(default_factory=dict[fx.Node, SSAValue])
+    _bytes: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Unsigned bytes, truncated to i8."""
 
     def write(self, target: fx.Node, value: fx.Node) -> bool:
         """Let the program write an argument; return whether that is possible.

@@ -92,10 +92,9 @@ def philox(key: Tensor, counter: Sequence[Tensor]) -> Tensor:
 
 
 def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
-    """Return the low and the high word of products of words, which may overflow int64."""
-    lower = (x & 0xFFFF) * factor
-    middle = (x >> 16) * factor + (lower >> 16)
-    return middle << 16 & _WORD | lower & 0xFFFF, middle >> 16
+    """Return the low and the high word of products of words; int64 wraps around."""
+    product = x * factor
+    return product & _WORD, product >> 32 & _WORD
 
 
 def _normal(uniform: Tensor) -> Tensor:

@@ -20,10 +20,9 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.plan_types import dtype_name
 from hidet.driver.target import find_arch
 from hidet.errors import HidetError
-from hidet.frontends.torch.storage import Spec
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator
-from hidet.frontends.trace.tracing import example_of
+from hidet.frontends.trace.tracing import example_mode
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.tensors import DTYPES
 
@@ -94,17 +93,13 @@ class Reader:
         name = f"Fused{''.join(dict.fromkeys(names))}" if len(names) > 1 else names[0]
         node = Operator(name, _refuse, attributes, inputs, {})
         for number, result in enumerate(op.results):
-            symbol = self._symbol(result, (node, number))
+            dtype, shape = DTYPES[dtype_name(element_of(result))], shape_of(result)
+            with example_mode():
+                example = torch.empty(shape, dtype=dtype, device=self.imported.device)
+            symbol = self.recorded.tensor_class(example, (node, number))
             self.values[result] = symbol
             node.outputs.append(symbol)
         self.nodes.append(node)
-
-    def _symbol(self, value: SSAValue, trace: tuple[Operator, int]) -> Any:
-        """Return a symbolic tensor for a value."""
-        dtype, shape = DTYPES[dtype_name(element_of(value))], shape_of(value)
-        strides = torch.empty(shape, device="meta").stride()
-        example = example_of(Spec(shape, strides, dtype, self.imported.device))
-        return self.recorded.tensor_class(example, trace)
 
     def _tensor(self, origin: int | torch.Tensor) -> Any:
         """Return an input or a constant by its number, or a constant tensor."""

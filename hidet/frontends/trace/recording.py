@@ -224,26 +224,22 @@ def operator(function: Callable[P, Any]) -> Callable[..., Any]:
     return call
 
 
-def unary(
-    function: Callable[[torch.Tensor], torch.Tensor], what: str, name: str | None = None
-) -> Callable[..., Any]:
+def unary(function: Callable[[T], T], what: str, name: str | None = None) -> Callable[..., Any]:
     """Return the operator for an elementwise unary torch function.
 
     `what` it returns is for the docstring; its name is by default that of the torch function.
     """
 
-    def call(x: torch.Tensor) -> torch.Tensor:
+    def call(x: T) -> T:
         return function(x)
 
     return _elementwise(call, function, f"Return {what} of each element.", name)
 
 
-def binary(
-    function: Callable[..., torch.Tensor], what: str, name: str | None = None
-) -> Callable[..., Any]:
+def binary(function: Callable[..., T], what: str, name: str | None = None) -> Callable[..., Any]:
     """Return the operator for an elementwise binary torch function; see `unary`."""
 
-    def call(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def call(x: T, y: T) -> T:
         return function(x, y)
 
     document = f"Return {what} element by element; shapes broadcast."

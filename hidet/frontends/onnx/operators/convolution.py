@@ -24,7 +24,6 @@ class Windows:
     """Sliding windows, as defined by the attributes of a node.
 
     Attributes:
-        x: the images [n, c, ...].
         kernel: the extents of a window.
         spans: the extents including dilation.
         around: the padding before and after each spatial dimension.
@@ -42,7 +41,7 @@ class Windows:
         pads: Ints | None = None,
         strides: Ints | None = None,
     ) -> None:
-        self.x, self.kernel, self.space = x, kernel, x.shape[2:]
+        self.kernel, self.space = kernel, x.shape[2:]
         self.ones = [1] * len(self.space)
         self.dilations, self.strides = dilations or self.ones, strides or self.ones
         steps = zip(kernel, self.dilations, strict=True)

@@ -5,6 +5,7 @@ float32. Tests check the errors.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import pi, sqrt
 from typing import Any
 
@@ -93,14 +94,9 @@ def _modified_bessel(order: int, scaled: bool, x: Tensor) -> Tensor:
     return torch.where(x < 0, -found, found) if order % 2 else found
 
 
-def fmax(x: Tensor, other: Tensor) -> Tensor:
-    """The maximum, ignoring NaN."""
-    return torch.where(other.isnan() | (x >= other), x, other)
-
-
-def fmin(x: Tensor, other: Tensor) -> Tensor:
-    """The minimum, ignoring NaN."""
-    return torch.where(other.isnan() | (x <= other), x, other)
+def extremum(comparison: Callable[..., Tensor], x: Tensor, other: Tensor) -> Tensor:
+    """The maximum or minimum, ignoring NaN."""
+    return torch.where(other.isnan() | comparison(x, other), x, other)
 
 
 def round_decimals(x: Tensor, *, decimals: int) -> Tensor:
@@ -277,8 +273,8 @@ SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.angle.default: _real(angle),
     aten.digamma.default: _real(digamma),
     aten.erfinv.default: _real(erfinv),
-    aten.fmax.default: fmax,
-    aten.fmin.default: fmin,
+    aten.fmax.default: partial(extremum, torch.ge),
+    aten.fmin.default: partial(extremum, torch.le),
     aten.frexp.Tensor: frexp,
     aten.gcd.default: gcd,
     aten.grid_sampler_3d.default: grid_sampler_3d,

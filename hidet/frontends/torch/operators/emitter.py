@@ -1,13 +1,12 @@
 """The builder of translations, and queries on FX nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import fx
 from torch._higher_order_ops.effects import with_effects
-from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc, i64
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -94,16 +93,16 @@ def may_be_tf32(result: torch.Tensor) -> bool:
     return result.dtype is torch.float32 and result.device.type == "cuda"
 
 
+# Every call with a convolution reads them, and attributes of torch's modules take 0.5 us.
+_FLAGS: dict[str, Any] = {
+    "matmul": torch.backends.cuda.matmul,
+    "conv": torch.backends.cudnn.conv,  # pyright: ignore[reportAttributeAccessIssue]
+}
+
+
 def fp32_precision(kind: Literal["matmul", "conv"]) -> str:
     """Return torch's precision of a kind of contractions: "ieee" or "tf32"."""
-    return "tf32" if _flags(kind).fp32_precision == "tf32" else "ieee"
-
-
-@cache
-def _flags(kind: Literal["matmul", "conv"]) -> Any:
-    """Return torch's object with the flag; cached, as every call with a convolution reads it."""
-    backends: Any = torch.backends  # attributes of its modules take 0.5 us
-    return backends.cuda.matmul if kind == "matmul" else backends.cudnn.conv
+    return "tf32" if _FLAGS[kind].fp32_precision == "tf32" else "ieee"
 
 
 class Emitter:
@@ -224,6 +223,11 @@ class Emitter:
         if size == 0:
             return ids
         return self.emit(graph.CheckedPositionsOp(ids, size, self.operator_name, from_end=from_end))
+
+    def along(self, sizes: Sequence[int], dim: int, start: int = 0, step: int = 1) -> SSAValue:
+        """Append the i64 numbers along a dimension, as a tensor that broadcasts to the sizes."""
+        kind = TensorType(i64, [size if axis == dim else 1 for axis, size in enumerate(sizes)])
+        return self.emit(graph.IotaOp(kind, dim=dim, start=start, step=step))
 
     def divisor(self, x: Operand) -> SSAValue:
         """Return a divisor in the type of the result; integers are checked for 0, except on GPUs.

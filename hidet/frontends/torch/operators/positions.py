@@ -10,7 +10,7 @@ from math import gcd, prod
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import TensorType, f32, i1, i32, i64
+from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from hidet.dialects import graph
@@ -232,7 +232,7 @@ def index_put(
         given = [g.reshape(ids, [*shape_of(ids), *[1] * len(ahead)]) for ids in given]
     parts = dict(zip(axes, given, strict=True))
     shape = [*(sizes[axis] for axis in ahead), *[1] * (rank if adjacent else 0)]
-    parts |= {axis: _along(g, shape, number) for number, axis in enumerate(ahead)}
+    parts |= {axis: g.along(shape, number) for number, axis in enumerate(ahead)}
     leading = range(axes[-1] + 1)
     positions = linear_positions(g, sizes[: len(leading)], [parts[axis] for axis in leading])
     rest = sizes[len(leading) :]
@@ -267,11 +267,11 @@ def scatter(
     ids = g.positions(ids, sizes[dim])
     one_each = all(size == wanted[n] for n, size in enumerate(sizes) if n != dim)
     if wanted[dim] == 1 and one_each and not accumulate:
-        return g.emit(graph.WhereOp(g.emit(graph.EqOp(_along(g, sizes, dim), ids)), source, x))
+        return g.emit(graph.WhereOp(g.emit(graph.EqOp(g.along(sizes, dim), ids)), source, x))
     # The linear index, a sum over the dimensions.
     positions: SSAValue | None = None
     for axis, size in enumerate(sizes):
-        part = g.cast(ids, i64) if axis == dim else _along(g, wanted, axis)
+        part = g.cast(ids, i64) if axis == dim else g.along(wanted, axis)
         if positions is not None:
             part = g.emit(graph.AddOp(g.emit(graph.MulOp(positions, g.scalar(size, i64))), part))
         positions = part
@@ -284,12 +284,6 @@ def scatter(
         g.reshape(source, [count, 1]),
         accumulate=accumulate,
     )
-
-
-def _along(g: Emitter, sizes: Sequence[int], dim: int) -> SSAValue:
-    """Return the indices along a dimension, as a tensor that broadcasts."""
-    shape = [size if axis == dim else 1 for axis, size in enumerate(sizes)]
-    return g.emit(graph.IotaOp(TensorType(i64, shape), dim=dim))
 
 
 def put(

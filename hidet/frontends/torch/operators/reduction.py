@@ -292,15 +292,8 @@ def _positions(g: Emitter, x: SSAValue, largest: SSAValue, window: Window) -> SS
     def places(axis: int) -> SSAValue:
         """Return the indices in the image along an axis, [count, 1, kernel, 1] or the like."""
         sizes = shape_of(windows)[-4:]
-        begin = TensorType(i64, [sizes[n] if n == axis else 1 for n in range(4)])
-        inside = TensorType(i64, [sizes[n] if n == 2 + axis else 1 for n in range(4)])
-        first, step = -window.padding[axis], window.stride[axis]
-        return g.emit(
-            graph.AddOp(
-                g.emit(graph.IotaOp(begin, dim=axis, start=first, step=step)),
-                g.emit(graph.IotaOp(inside, dim=2 + axis, step=window.dilation[axis])),
-            )
-        )
+        begin = g.along(sizes, axis, -window.padding[axis], window.stride[axis])
+        return g.emit(graph.AddOp(begin, g.along(sizes, 2 + axis, step=window.dilation[axis])))
 
     rows = g.emit(graph.MulOp(places(0), g.scalar(width, i64)))
     places_of_all = g.emit(graph.AddOp(rows, places(1)))
