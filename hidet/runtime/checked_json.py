@@ -66,17 +66,13 @@ def _decode(expected: Any, value: object, path: str) -> object:
     if origin is types.UnionType:
         return _decode_union(expected, value, path)
     if origin is tuple:
-        element, _ = typing.get_args(expected)
-        return tuple(
-            _decode(element, entry, f"{path}[{index}]")
-            for index, entry in enumerate(_of_type(list, "a list", value, path))
-        )
+        kind, _ = typing.get_args(expected)
+        entries = enumerate(_of_type(list, "a list", value, path))
+        return tuple(_decode(kind, entry, f"{path}[{index}]") for index, entry in entries)
     if origin is dict:
-        _, element = typing.get_args(expected)
-        return {
-            key: _decode(element, entry, f"{path}.{key}")
-            for key, entry in _of_type(dict, "an object", value, path).items()
-        }
+        _, kind = typing.get_args(expected)
+        entries = _of_type(dict, "an object", value, path).items()
+        return {key: _decode(kind, entry, f"{path}.{key}") for key, entry in entries}
     if dataclasses.is_dataclass(expected):
         return _decode_dataclass(expected, _of_type(dict, "an object", value, path), path)
     return _decode_named_tuple(expected, _of_type(list, "a list", value, path), path)

@@ -39,22 +39,19 @@ class _Memory:
     def __init__(self) -> None:
         self._segments: list[_Segment] = []
 
-    def read(self, launch: int, start: int, stop: int) -> set[int]:
-        """Record a read; return the launches that wrote these bytes."""
-        segments = self._segments[self._isolate(start, stop)]
+    def note(self, launch: int, access: Access) -> set[int]:
+        """Record an access; return the last launches that wrote these bytes, or read them since.
+
+        A read only depends on the former.
+        """
+        place = self._isolate(access.start, access.stop)
+        segments = self._segments[place]
+        before = {segment.writer for segment in segments if segment.writer is not None}
+        if access.writes:
+            self._segments[place] = [_Segment(access.start, access.stop, launch)]
+            return before.union(*(segment.readers for segment in segments))
         for segment in segments:
             segment.readers.append(launch)
-        return {segment.writer for segment in segments if segment.writer is not None}
-
-    def write(self, launch: int, start: int, stop: int) -> set[int]:
-        """Record a write; return the last launches that wrote these bytes, and readers since."""
-        place = self._isolate(start, stop)
-        before: set[int] = set()
-        for segment in self._segments[place]:
-            before.update(segment.readers)
-            if segment.writer is not None:
-                before.add(segment.writer)
-        self._segments[place] = [_Segment(start, stop, launch)]
         return before
 
     def _isolate(self, start: int, stop: int) -> slice:
@@ -99,9 +96,7 @@ def find_dependencies(launches: Sequence[Sequence[Access]]) -> list[tuple[int, .
         for access in accesses:
             if access.start >= access.stop:
                 continue
-            memory = memories.setdefault(access.memory, _Memory())
-            note = memory.write if access.writes else memory.read
-            found |= note(number, access.start, access.stop)
+            found |= memories.setdefault(access.memory, _Memory()).note(number, access)
         found.discard(number)
         reached, direct = 0, list[int]()
         # Only a later launch can depend on another one, so the latest are visited first.

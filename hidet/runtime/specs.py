@@ -42,7 +42,6 @@ class TensorMapSpec:
     """The parameters of a tensor map, except the address.
 
     Attributes:
-        dtype: the element type.
         shape: the extents, the fastest dimension last.
         strides: the strides in bytes, for each dimension but the last.
         box: the extents of a box; in im2col mode the number of pixels, and of channels.

@@ -14,8 +14,6 @@ def function_of(
     node: onnx.NodeProto, values: Sequence[Any], opset: int
 ) -> onnx.FunctionProto | None:
     """Return the nodes of the function body of a node, None if ONNX does not define one."""
-    if not defs.has(node.op_type, node.domain):
-        return None
     try:
         schema: Any = defs.get_schema(node.op_type, opset, node.domain)
     except defs.SchemaError:

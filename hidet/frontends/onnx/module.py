@@ -6,6 +6,7 @@ invisible to a tracer. So a traced model has only the operators that depend on i
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -162,10 +163,10 @@ class OnnxModule(nn.Module):
                 operands.append(value.tensor if isinstance(value, Known) else value)
             else:
                 operands.append(None if value is None else self._traced(value, traced[0].device))
-        if not is_known:
-            return _listed(row.function(*operands, **attributes))
-        with untraced():
-            return [Known(each) for each in _listed(row.function(*operands, **attributes))]
+        with untraced() if is_known else nullcontext():
+            found = row.function(*operands, **attributes)
+        results = [found] if isinstance(found, torch.Tensor) else list(found)
+        return list(map(Known, results)) if is_known else results
 
     def _traced(self, value: Any, device: torch.device) -> torch.Tensor:
         """Return a value as the operand of a traced operator."""
@@ -268,8 +269,3 @@ def _known(value: Any, what: str) -> Any:
     if not isinstance(value, Known):
         raise UnsupportedOperatorError(f"{what} depends on what the model is given")
     return value.tensor.item()
-
-
-def _listed(found: Any) -> list[Any]:
-    """Return one result, or several, as a list."""
-    return [found] if isinstance(found, torch.Tensor) else list(found)

@@ -14,12 +14,7 @@ from torch._subclasses.functional_tensor import FunctionalTensorMode
 
 from hidet.errors import HidetError
 
-Fake: TypeAlias = Callable[..., Any]
-"""Takes the arguments of the operator as fake tensors, and returns fake results."""
-Backward: TypeAlias = Callable[..., Any]
-"""Takes `ctx` and the gradients of the results; returns those of the arguments, or None."""
-SetupContext: TypeAlias = Callable[..., None]
-"""Takes `ctx, inputs, output` and saves in `ctx` what `backward` needs."""
+Function: TypeAlias = Callable[..., Any]
 
 _INLINES: ContextVar[bool] = ContextVar("hidet_inlines_operators", default=False)
 _CHUNKED_LOSS = "torch_nn::_linear_cross_entropy_batch_chunked"
@@ -42,9 +37,9 @@ def looking_inside() -> Generator[None]:
 
 
 class _Options(TypedDict, total=False):
-    fake: Fake | None
-    backward: Backward | None
-    setup_context: SetupContext | None
+    fake: Function | None
+    backward: Function | None
+    setup_context: Function | None
     opaque: bool
 
 
@@ -61,9 +56,9 @@ def register_op(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    fake: Fake | None = None,
-    backward: Backward | None = None,
-    setup_context: SetupContext | None = None,
+    fake: Function | None = None,
+    backward: Function | None = None,
+    setup_context: Function | None = None,
     opaque: bool = False,
 ) -> CustomOpDef | Callable[[Callable[..., Any]], CustomOpDef]:
     """Register a function that allocates its results and calls kernels on them as a torch operator.
@@ -82,10 +77,11 @@ def register_op(
         name: "namespace::name".
         function: computes the results. It annotates its parameters and its return value (see
             `torch.library.custom_op`), returns new tensors, and mutates no argument.
-        fake: returns the results as fake tensors. The default is the function itself, whose kernels
+        fake: takes and returns fake tensors. The default is the function itself, whose kernels
             then only check their arguments.
-        backward: returns the gradients, as in `torch.library.register_autograd`.
-        setup_context: saves what `backward` needs.
+        backward: takes `ctx` and the gradients of the results; returns those of the arguments, or
+            None. See `torch.library.register_autograd`.
+        setup_context: takes `ctx, inputs, output`, and saves in `ctx` what `backward` needs.
         opaque: do not inline the operator; for functions that read data and thus cannot be traced.
 
     Returns:

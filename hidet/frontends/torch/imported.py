@@ -43,7 +43,6 @@ class Returned:
     Attributes:
         kind: what `origin` is: the number of a result of the program; an argument or a constant,
             returned itself (`source`) or copied (`copy`); or a Python value.
-        origin: see `kind`.
         view: the view of that tensor that is returned; None for the tensor itself.
         dtype: the data type to reinterpret the elements as, complex for a tensor of parts; None for
             none.

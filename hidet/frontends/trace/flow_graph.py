@@ -167,11 +167,7 @@ class FlowGraph:
         return self._built(*inputs)
 
     def cuda_graph(self) -> CudaGraph:
-        """Return a CUDA graph with static inputs.
-
-        Raises:
-            HidetError: the graph is for the CPU.
-        """
+        """Return a CUDA graph with static inputs; see `BuiltGraph.cuda_graph`."""
         return self._built.cuda_graph()
 
     def run_async(self, inputs: Sequence[Any]) -> list[Any]:

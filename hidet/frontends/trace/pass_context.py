@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,15 +41,11 @@ class GraphSettings:
         """Set torch's float32 precision flags in a `with` block."""
         backends: Any = torch.backends
         modules = (backends.cuda.matmul, backends.cudnn.conv)
-        before = [module.fp32_precision for module in modules]
-        try:
+        with ExitStack() as stack:
             for module in modules:
-                if self.fp32_precision is not None:
-                    module.fp32_precision = self.fp32_precision
+                stack.callback(setattr, module, "fp32_precision", module.fp32_precision)
+                module.fp32_precision = self.fp32_precision or module.fp32_precision
             yield
-        finally:
-            for module, value in zip(modules, before, strict=True):
-                module.fp32_precision = value
 
     def write_times(self, report: CompileTimes) -> None:
         """Write the compile times according to `profile`."""

@@ -12,7 +12,7 @@ operators with the actual sizes, and compiles a program specialized for them.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -69,17 +69,12 @@ def _mode() -> FakeTensorMode:
 def recording_mode(values: Iterable[object]) -> Generator[None]:
     """Enter the fake tensor mode for shape inference on values: sizes or tensors."""
     is_named = any(map(has_names, values))
-    token = _RECORDING.set(is_named)
-    try:
-        if not is_named:
-            with example_mode():
-                yield
-            return
-        # Python meta kernels support symbolic sizes; not all C++ ones do.
-        with enable_python_dispatcher(), _mode():
-            yield
-    finally:
-        _RECORDING.reset(token)
+    with ExitStack() as stack:
+        stack.callback(_RECORDING.reset, _RECORDING.set(is_named))
+        if is_named:  # Python meta kernels support symbolic sizes; not all C++ ones do.
+            stack.enter_context(enable_python_dispatcher())
+        stack.enter_context(_mode() if is_named else example_mode())
+        yield
 
 
 def has_names(value: object) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import log10
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
@@ -13,21 +13,6 @@ TEMPLATE = Path(__file__).parent / "page.html.jinja"
 
 TICKS = 10
 """The approximate number of labels along the timeline."""
-
-
-class Bar(NamedTuple):
-    """A launch in the timeline; positions are percents of its width.
-
-    Overlapping launches are in different lanes; `early` is the percentage of the bar before the end
-    of its dependencies, `limit` that of its roofline, "" if unknown.
-    """
-
-    number: int
-    lane: int
-    start: float
-    width: float
-    early: float
-    limit: str
 
 
 def page(profile: Profile, title: str) -> str:
@@ -41,14 +26,18 @@ def page(profile: Profile, title: str) -> str:
         summary=summary(profile),
         headings=list(rows[0]),
         launches=list(zip(profile.launches, rows, bars, strict=True)),
-        lanes=max(bar.lane for bar in bars) + 1,
+        lanes=max(bar["lane"] for bar in bars) + 1,
         ticks=list(_ticks(profile)),
         notes=list(notes(profile)),
     )
 
 
-def _bars(profile: Profile) -> Iterator[Bar]:
-    """Yield the bars of the launches in order, each in the first free lane."""
+def _bars(profile: Profile) -> Iterator[dict[str, Any]]:
+    """Yield the bars of the launches in order, each in the first free lane.
+
+    Positions are percents of the width of the timeline; `early` is the percentage of the bar before
+    the end of its dependencies, `limit` that of its roofline, "" if unknown.
+    """
     scale = 100 / _end(profile)
     lanes: list[float] = []
     placed: dict[int, int] = {}
@@ -57,14 +46,14 @@ def _bars(profile: Profile) -> Iterator[Bar]:
         lanes[lane : lane + 1] = [launch.end]
         placed[launch.number] = lane
     for launch in profile.launches:
-        yield Bar(
-            launch.number,
-            placed[launch.number],
-            launch.start * scale,
-            (launch.end - launch.start) * scale,
-            _early(launch),
-            limit_of(profile, launch),
-        )
+        yield {
+            "number": launch.number,
+            "lane": placed[launch.number],
+            "start": launch.start * scale,
+            "width": (launch.end - launch.start) * scale,
+            "early": _early(launch),
+            "limit": limit_of(profile, launch),
+        }
 
 
 def _early(launch: LaunchTimes) -> float:

@@ -25,8 +25,6 @@ class LaunchTimes:
         wait: from the end of all dependencies to its start, negative if it begins earlier; None
             without dependencies.
         floor: the time of its roofline, if known.
-        after: its dependencies.
-        edges: see `Launch`.
     """
 
     number: int
