@@ -47,7 +47,7 @@ class Executor(ABC):
         self._weight_sets = WeightSets(_positions(plan), self._prepare) if plan.prepare else None
         # The constants, and the addresses of inputs and outputs, of the last call.
         self._snapshots = snapshots or Snapshots()
-        self._matches: Matches = _no_match
+        self._matches: Matches = lambda _: False
         self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
@@ -97,7 +97,7 @@ class Executor(ABC):
         """Acquire references to the constants, and bind them unless they are bound."""
         keepalive = KeepAlive(constants)
         if not self._is_bound(tensors := keepalive.tensors):
-            self._matches = _no_match
+            self._matches = lambda _: False
             self._bind_constants(tensors, copied)
             versions = self._weights.versions if self._weights else [NO_VERSION] * len(tensors)
             if versions is not None and not copied:
@@ -207,11 +207,6 @@ class Executor(ABC):
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
         """Run launches sequentially, with the arguments in `table`."""
-
-
-def _no_match(constants: Iterable[torch.Tensor]) -> bool:
-    """Return that no constants are bound."""
-    return False
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:

@@ -230,11 +230,10 @@ def read_model(model: onnx.ModelProto | str | PathLike[str]) -> onnx.ModelProto:
         HidetError: it is malformed.
         OSError: the file cannot be read.
     """
-    given = model if isinstance(model, onnx.ModelProto) else os.fspath(model)
-    where = None if isinstance(given, onnx.ModelProto) else given
+    where = None if isinstance(model, onnx.ModelProto) else os.fspath(model)
     try:
-        found = given if isinstance(given, onnx.ModelProto) else onnx.load(given)
-        onnx.checker.check_model(given)
+        found = model if isinstance(model, onnx.ModelProto) else onnx.load(model)
+        onnx.checker.check_model(found if where is None else where)
     except (onnx.checker.ValidationError, DecodeError, ValueError, TypeError) as error:
         what = str(error).partition("\n")[0]
         raise HidetError(f"it is no model of ONNX: {what}", where=where) from error

@@ -113,15 +113,14 @@ def finish(
     block: Block,
     returned: Sequence[SSAValue],
     sources: Mapping[SSAValue, Source],
-    kernels: Sequence[KernelOp] = (),
-    written: Mapping[SSAValue, SSAValue] | None = None,
-) -> None:
+    kernels: Sequence[KernelOp],
+    written: Mapping[SSAValue, SSAValue],
+) -> ImportedGraph:
     """Build the module: return the results, erase dead operations, number arguments and constants.
 
     `result` receives the module, and those of the sources (the tensors behind arguments and
     constants) that are left. `written` is the new content of each argument that the program writes.
     """
-    written = written or {}
     returned = (*returned, *written.values())
     block.add_op(func.ReturnOp(*returned))
     _drop_unused(block, written)
@@ -144,6 +143,7 @@ def finish(
         entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
     result.module = ModuleOp([*kernels, entry])
     result.is_empty = not returned
+    return result
 
 
 def _drop_unused(block: Block, written: Collection[SSAValue]) -> None:

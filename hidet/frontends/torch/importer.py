@@ -113,7 +113,9 @@ class Importer:
         """Translate one node."""
         self.g.start(node)
         if node.op == "get_attr":
-            self._hold(node)
+            value = held_by(self.holder, node)
+            if isinstance(value, torch.Tensor):
+                self._keep(node, value)
         elif node.op == "output":
             self._bind_outputs(node)
         elif node.op == "call_function" and node not in self.updates:
@@ -125,8 +127,7 @@ class Importer:
         """Build the module."""
         kernels = self.calls.kernels
         written = self.binder.written
-        finish(self.result, self.block, self.binder.returned, self.sources, kernels, written)
-        return self.result
+        return finish(self.result, self.block, self.binder.returned, self.sources, kernels, written)
 
     def _call(self, node: fx.Node) -> None:
         """Translate a call, or record why that fails."""
@@ -240,12 +241,6 @@ class Importer:
             value = self.g.emit(graph.AsStridedOp(value, tuple(tensor.shape), tensor.stride()))
             value.name_hint = name_hint(node)  # the current node is the one that reads it
         return loaded(self.g, value) if is_bytes else value
-
-    def _hold(self, node: fx.Node) -> None:
-        """Record a tensor that is an attribute of the graph."""
-        value = held_by(self.holder, node)
-        if isinstance(value, torch.Tensor):
-            self._keep(node, value)
 
     def _keep(self, node: fx.Node, tensor: torch.Tensor) -> None:
         """Record a tensor as the value of a node."""

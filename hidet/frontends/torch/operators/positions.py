@@ -182,11 +182,16 @@ LOOKUP: Table = {
 
 
 def _scatter(
-    g: Emitter, x: SSAValue, positions: SSAValue, source: SSAValue, *, accumulate: bool
+    g: Emitter, x: SSAValue, positions: SSAValue, source: SSAValue, width: int, accumulate: bool
 ) -> SSAValue:
-    """Return x, reshaped to [N, D], with the rows of a source [M, D] written, or added, at [M]."""
+    """Return x, reshaped to [N, width], with the rows of a source written, or added, at positions.
+
+    Both are flattened, the source to [M, width].
+    """
     if 0 in shape_of(source):
         return x
+    count = prod(shape_of(positions))
+    positions, source = g.reshape(positions, [count]), g.reshape(source, [count, width])
     element = element_type(x)
     if not accumulate or element in ACCUMULATED:
         return g.emit(graph.ScatterOp(x, positions, source, accumulate=accumulate))
@@ -236,15 +241,8 @@ def index_put(
     leading = range(axes[-1] + 1)
     positions = linear_positions(g, sizes[: len(leading)], [parts[axis] for axis in leading])
     rest = sizes[len(leading) :]
-    count, width = prod(shape_of(positions)), prod(rest)
     values = g.expand(g.cast(values, element_type(x)), [*shape_of(positions), *rest])
-    return _scatter(
-        g,
-        x,
-        g.reshape(positions, [count]),
-        g.reshape(values, [count, width]),
-        accumulate=accumulate,
-    )
+    return _scatter(g, x, positions, values, prod(rest), accumulate)
 
 
 def scatter(
@@ -276,14 +274,7 @@ def scatter(
             part = g.emit(graph.AddOp(g.emit(graph.MulOp(positions, g.scalar(size, i64))), part))
         positions = part
     assert positions is not None
-    count = prod(wanted)
-    return _scatter(
-        g,
-        x,
-        g.reshape(g.expand(positions, wanted), [count]),
-        g.reshape(source, [count, 1]),
-        accumulate=accumulate,
-    )
+    return _scatter(g, x, g.expand(positions, wanted), source, 1, accumulate)
 
 
 def put(
@@ -292,7 +283,7 @@ def put(
     """Elements written, or added, by their linear index."""
     sizes, count = shape_of(x), prod(shape_of(ids))
     positions = g.positions(g.reshape(ids, [count]), prod(sizes), from_end=True)
-    return _scatter(g, x, positions, g.reshape(source, [count, 1]), accumulate=accumulate)
+    return _scatter(g, x, positions, source, 1, accumulate)
 
 
 SCATTER: Table = {
