@@ -18,7 +18,6 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from torch.export._wrapper_utils import _WrapperModule  # pyright: ignore[reportPrivateUsage]
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
 from hidet.errors import HidetError
@@ -35,6 +34,18 @@ from hidet.limits import resource_errors
 
 if TYPE_CHECKING:
     from hidet.runtime.profile import Profile
+
+
+class _Function(torch.nn.Module):
+    """Wraps a function as a module for torch.export."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments: Any) -> Any:
+        """Call the function."""
+        return self.function(*arguments)
 
 
 class DirectCall:
@@ -166,7 +177,7 @@ def compile(
 @resource_errors("the model cannot be compiled")
 def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any) -> DirectCall:
     """Return a model compiled for arguments like these; see `compile`."""
-    module = model if isinstance(model, torch.nn.Module) else _WrapperModule(model)
+    module = model if isinstance(model, torch.nn.Module) else _Function(model)
     # torch.export, too, changes global state.
     with compiling(), torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)  # torch's own about itself

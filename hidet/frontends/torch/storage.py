@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
 
@@ -56,8 +57,9 @@ def parts_of(tensor: torch.Tensor) -> torch.Tensor:
 
 def share_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors, which may be fake, share their storage."""
-    bindings: Any = import_module("torch._C")
-    return bindings._is_alias_of(one, other)
+    first: Any = StorageWeakRef(one.untyped_storage())
+    second: Any = StorageWeakRef(other.untyped_storage())
+    return bool(first == second)
 
 
 def view_from(tensor: torch.Tensor, owner: torch.Tensor) -> View | None:
