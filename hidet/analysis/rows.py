@@ -141,7 +141,7 @@ def rows_of(ops: Iterable[Operation]) -> Rows | None:
     for grid in grids:
         loads = [load for load in loads_of(grid) if load.source in computed]
         for load in loads:
-            fitting = [each for each in candidates if reads_in_order(forms, grid, load, each)]
+            fitting = [each for each in candidates if _is_in_order(forms, each, grid, load)]
             candidates = fitting or candidates
         if loads or not is_view(grid):
             computed.add(grid.result)
@@ -164,8 +164,13 @@ def _strided(forms: IndexForms, grid: GridOp, rows: Rows) -> Iterator[Rows]:
                     yield found
 
 
-def reads_in_order(forms: IndexForms, grid: GridOp, load: LoadOp, rows: Rows) -> bool:
-    """Return whether a load reads the value of its own row, or its own element of the row."""
+def read_in_order(rows: Rows, grid: GridOp, loads: Iterable[LoadOp]) -> bool:
+    """Return whether loads of a grid read the value of its own row, or its own element of it."""
+    forms = IndexForms()
+    return all(_is_in_order(forms, rows, grid, load) for load in loads)
+
+
+def _is_in_order(forms: IndexForms, rows: Rows, grid: GridOp, load: LoadOp) -> bool:
     algebra, reduce = forms.algebra(load.parent), load.parent_op()
     own = linear_index(forms, grid.indices, grid.shape, grid.body.block)
     places = {rows.count: own}

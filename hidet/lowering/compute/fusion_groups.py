@@ -25,14 +25,7 @@ from hidet.analysis.grids import (
 )
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
-from hidet.analysis.rows import (
-    Rows,
-    has_windows,
-    reads_in_order,
-    row_reduces,
-    rows_of,
-    rows_of_grid,
-)
+from hidet.analysis.rows import Rows, has_windows, read_in_order, row_reduces, rows_of, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
 from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp
@@ -133,41 +126,33 @@ def with_members_inlined(grid: GridOp, group: Group) -> GridOp:
 
 def _fits_rows(grid: GridOp, group: Group) -> bool:
     """Return whether a grid reads values per row, and elements in the order of its own."""
-    rows, forms = rows_of([*group.ops, grid]), IndexForms()
+    rows = rows_of([*group.ops, grid])
     if rows is None or (not row_reduces(grid) and has_reduction(grid)):
         return False
-    if group.kind is Kind.ELEMENTS and rows.stride > 1 and rows.length > MAX_COLUMN:
+    is_stored = group.kind is Kind.ELEMENTS
+    if is_stored and rows.stride > 1 and rows.length > MAX_COLUMN:
         return False
-    loads = (load for load in loads_of(grid) if group.holds(load.source))
-    if not all(reads_in_order(forms, grid, load, rows) for load in loads):
+    stored = {prod(grid.shape), group.size if is_stored else rows.count}
+    if not stored <= {rows.count, rows.size} or (rows.size in stored and _is_narrow(rows)):
         return False
-    stored = {prod(grid.shape), group.size if group.kind is Kind.ELEMENTS else rows.count}
-    return stored <= {rows.count, rows.size} and not (rows.size in stored and _is_narrow(rows))
+    return read_in_order(rows, grid, (load for load in loads_of(grid) if group.holds(load.source)))
 
 
 def reads_alike(grid: GridOp, member: GridOp, value: SSAValue, group: Group) -> bool:
     """Return whether a grid and a member of a row group read a value in the order of the rows."""
-    if group.kind is not Kind.ROWS or (rows := rows_of([*group.ops, grid])) is None:
-        return False
-    forms = IndexForms()
-    return all(
-        reads_in_order(forms, reader, load, rows)
-        for reader in (grid, member)
-        for load in loads_of(reader, value)
+    rows = rows_of([*group.ops, grid]) if group.kind is Kind.ROWS else None
+    return rows is not None and all(
+        read_in_order(rows, reader, loads_of(reader, value)) for reader in (grid, member)
     )
 
 
 def may_merge(first: Group, second: Group) -> bool:
     """Return whether two groups reduce the same rows, all elements of which they read in order."""
-    if first.kind is not Kind.ROWS or second.kind is not Kind.ROWS:
-        return False
-    grids, forms = [*first.grids, *second.grids], IndexForms()
-    rows = rows_of(grids)
+    ops = {**first.ops, **second.ops}
+    rows = rows_of(ops) if first.kind is second.kind is Kind.ROWS else None
     return rows is not None and all(
-        reads_in_order(forms, grid, load, rows)
-        for grid in grids
-        for load in loads_of(grid)
-        if first.holds(load.source) or second.holds(load.source)
+        read_in_order(rows, grid, (load for load in loads_of(grid) if load.source.owner in ops))
+        for grid in (*first.grids, *second.grids)
     )
 
 

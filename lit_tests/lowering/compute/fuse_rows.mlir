@@ -87,3 +87,18 @@ func.func @twice(%x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<1
   %s = graph.sum %y {axes = array<i64: 0>} : (tensor<4096x1024xf32>) -> tensor<1024xf32>
   func.return %r, %s : tensor<4096x1024xf32>, tensor<1024xf32>
 }
+
+// -----
+
+// Sums along the columns of a tensor, and of a product with it, load it once.
+
+// CHECK-LABEL: func.func @beside
+// CHECK:         %{{.*}}, %{{.*}} = compute.fusion ({{.*}}) -> (tensor<8x768xf32>, tensor<8x768xf32>) {
+// CHECK-COUNT-2: compute.fusion ({{.*}} : tensor<8x768xf32>) -> (tensor<768xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @beside(%x : tensor<8x512x768xf32>, %y : tensor<8x512x768xf32>) -> (tensor<768xf32>, tensor<768xf32>) {
+  %p = graph.mul %x, %y : (tensor<8x512x768xf32>, tensor<8x512x768xf32>) -> tensor<8x512x768xf32>
+  %s = graph.sum %p {axes = array<i64: 0, 1>} : (tensor<8x512x768xf32>) -> tensor<768xf32>
+  %t = graph.sum %x {axes = array<i64: 0, 1>} : (tensor<8x512x768xf32>) -> tensor<768xf32>
+  func.return %s, %t : tensor<768xf32>, tensor<768xf32>
+}

@@ -171,6 +171,16 @@ func.func @depthwise(%x : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, %b : te
 // CHECK-NEXT:     %y = graph.cast %[[V5]] : (tensor<1x6x6x6xf32>) -> tensor<1x6x6x6xf16>
 // CHECK-NEXT:     func.return %y : tensor<1x6x6x6xf16>
 
+// Of a large argument and a large filter, the channels are brought last.
+func.func @depthwise_large(%x : tensor<8x64x64x64xf16>, %w : tensor<64x1x5x5xf16>) -> tensor<8x64x64x64xf16> {
+  %y = graph.conv2d %x, %w {groups = 64 : i64, padding = array<i64: 2, 2>} : (tensor<8x64x64x64xf16>, tensor<64x1x5x5xf16>) -> tensor<8x64x64x64xf16>
+  func.return %y : tensor<8x64x64x64xf16>
+}
+
+// CHECK-LABEL: func.func @depthwise_large
+// CHECK:         graph.pack %x {dims = array<i64: 0, 2, 3, 1>} : (tensor<8x64x64x64xf16>) -> tensor<8x64x64x64xf16>
+// CHECK:         %conv = graph.depthwise_conv2d
+
 // Attention falls into products around a softmax, which stays one if its rows are short.
 func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
   %y = graph.scaled_dot_product_attention %q, %q, %q {causal = true} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
