@@ -42,7 +42,7 @@ func.func @config() {
 
 // -----
 
-// CHECK: Expected '='
+// CHECK: '=' expected
 func.func @input(%x : tensor<4xf32>) {
   compute.fusion (%x : tensor<4xf32>) -> () {
     compute.yield
