@@ -12,7 +12,7 @@ from hidet.analysis.grids import is_cheap, linear_index_of_load
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.rows import Rows, row_reduces, rows_of
 from hidet.arch.chips import Arch
-from hidet.arch.limits import ACCESS_BYTES
+from hidet.arch.limits import ACCESS_BYTES, WARP
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.shaped import bytes_of, element_of, size_of
 from hidet.dialects.walking import ops_in, ops_of_class
@@ -456,7 +456,8 @@ def _across(fusion: FusionOp, rows: Rows, run: int, arch: Arch) -> RowConfig:
         is_long() or (rows.length >= 2 * lanes and blocks * lanes * across < 64 * arch.processors)
     ):
         lanes *= 2
-    return RowConfig(max(MIN_THREADS, lanes * across), lanes, vector, across)
+    fewest = MIN_THREADS if is_kept else WARP
+    return RowConfig(max(fewest, lanes * across), lanes, vector, across)
 
 
 def _rows(fusion: FusionOp) -> Rows:
