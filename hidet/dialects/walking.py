@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TypeVar, cast
 
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 Kind = TypeVar("Kind", bound=Operation)
 Node = TypeVar("Node", bound=Hashable)
@@ -80,6 +80,14 @@ def ops_of_class(root: Operation | Region, *kinds: type[Kind]) -> list[Kind]:
 @cache
 def _is_one_of(kind: type[Operation], kinds: tuple[type[Operation], ...]) -> bool:
     return issubclass(kind, kinds)
+
+
+def values_in(root: Operation) -> Iterator[SSAValue]:
+    """Yield the values that an op and the ops and blocks in its regions define."""
+    for op in ops_in(root):
+        yield from op.results
+        for block in blocks_in(op):
+            yield from block.args
 
 
 def parents_of(op: Operation) -> Iterator[Operation]:

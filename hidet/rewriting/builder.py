@@ -209,25 +209,29 @@ class KernelBuilder(LocatedBuilder):
 
     # Memory.
 
-    def register_tile(self, element: Attribute, tasks: TaskMap | Sequence[int]) -> SSAValue:
+    def register_tile(
+        self, element: Attribute, tasks: TaskMap | Sequence[int], name: str | None = None
+    ) -> SSAValue:
         """Allocate a register tile with a task map as layout, `?` if only the shape is given."""
         shape, known = (tasks.shape, tasks) if isinstance(tasks, TaskMap) else (tasks, None)
         space = SpaceAttr(Space.REGISTER)
-        return self.allocate(memref_of(element, tuple(shape), TaskMapAttr(known), space))
+        return self.allocate(memref_of(element, tuple(shape), TaskMapAttr(known), space), name)
 
     def shared_tile(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
         """Allocate a shared tile."""
         return self.allocate(memref_of(element, tuple(shape), space=SpaceAttr(Space.SHARED)))
 
-    def local_array(self, element: Attribute, shape: Sequence[int]) -> SSAValue:
+    def local_array(
+        self, element: Attribute, shape: Sequence[int], name: str | None = None
+    ) -> SSAValue:
         """Allocate an array of one thread; of rank 0, a variable."""
-        return self.allocate(memref_of(element, tuple(shape), space=SpaceAttr(Space.LOCAL)))
+        return self.allocate(memref_of(element, tuple(shape), space=SpaceAttr(Space.LOCAL)), name)
 
-    def allocate(self, kind: MemRefType[Attribute]) -> SSAValue:
+    def allocate(self, kind: MemRefType[Attribute], name: str | None = None) -> SSAValue:
         """Allocate a memref of a type."""
-        return self.insert(
-            memref.AllocaOp.create(result_types=[kind], properties=_NO_OPERANDS)
-        ).memref
+        op = self.insert(memref.AllocaOp.create(result_types=[kind], properties=_NO_OPERANDS))
+        op.memref.name_hint = name
+        return op.memref
 
     def load(self, source: SSAValue, indices: Sequence[Index] = ()) -> SSAValue:
         """Load an element of a memref."""

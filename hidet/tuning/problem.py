@@ -17,7 +17,8 @@ from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import ConstantOp, MatmulOp
 from hidet.dialects.graph.base import tensor_type
 from hidet.dialects.host_functions import FORWARD
-from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
+from hidet.dialects.shaped import element_of, nbytes_of, shape_of, size_of
+from hidet.dialects.walking import values_in
 from hidet.lowering.task.schedule import find_template
 from hidet.lowering.templates.base import Template
 from hidet.lowering.templates.config import Config
@@ -55,8 +56,9 @@ class Problem:
         self.rejected: tuple[Rejected, ...] = tuple(template.rejected(fusion, setting.arch))
         self.text = str(_alone(fusion))
         self.work = work_of(fusion)
-        self.length = _length(fusion)
-        self.title = _title(fusion)
+        matmul = next((op for op in fusion.body.block.ops if isinstance(op, MatmulOp)), None)
+        self.length = 0 if matmul is None else shape_of(matmul.lhs)[-1]
+        self.title = _title(fusion, matmul)
 
     @cached_property
     def key(self) -> str:
@@ -76,18 +78,14 @@ def open_fusions(module: ModuleOp, arch: Arch) -> Iterator[tuple[FusionOp, Templ
     """
     for op in _forward(module):
         if isinstance(op, FusionOp) and op.config is None and all(map(size_of, op.results_)):
-            found = find_template(op, arch)
-            if found is not None:  # `schedule` reports otherwise
-                yield op, found[0]
+            template = find_template(op, arch)
+            if template is not None:  # `schedule` reports otherwise
+                yield op, template
 
 
 def weight_bytes(module: ModuleOp) -> int:
     """Return the size of all constants of `@forward` in bytes."""
-    return sum(
-        size_of(op.result) * bytes_of(element_of(op.result))
-        for op in _forward(module)
-        if isinstance(op, ConstantOp)
-    )
+    return sum(nbytes_of(op.result) for op in _forward(module) if isinstance(op, ConstantOp))
 
 
 def _forward(module: ModuleOp) -> Iterator[Operation]:
@@ -99,39 +97,27 @@ def _forward(module: ModuleOp) -> Iterator[Operation]:
 
 def _alone(fusion: FusionOp) -> ModuleOp:
     """Return a program that consists of the fusion alone."""
-    weights = [isinstance(value.owner, ConstantOp) for value in fusion.inputs]
-    types = [value.type for value in fusion.inputs]
-    given = [kind for kind, is_weight in zip(types, weights, strict=True) if not is_weight]
-    block = Block(arg_types=given)
-    arguments = iter(block.args)
+    block = Block()
     inputs: list[SSAValue] = []
-    for number, (value, is_weight) in enumerate(zip(fusion.inputs, weights, strict=True)):
-        if is_weight:
+    for number, value in enumerate(fusion.inputs):
+        if isinstance(value.owner, ConstantOp):
             constant = ConstantOp(f"p{number}", tensor_type(value))
             block.add_op(constant)
             inputs.append(constant.result)
         else:
-            inputs.append(next(arguments))
+            inputs.append(block.insert_arg(value.type, len(block.args)))
     copy = FusionOp(inputs, [r.type for r in fusion.results_], fusion.body.clone())
     block.add_ops([copy, ReturnOp(*copy.results_)])
-    for op in copy.walk():
-        for value in (*op.results, *(a for r in op.regions for b in r.blocks for a in b.args)):
-            value.name_hint = None
+    for value in values_in(copy):
+        value.name_hint = None
     kind = ([a.type for a in block.args], [r.type for r in copy.results_])
     return ModuleOp([FuncOp(FORWARD, kind, Region(block))])
 
 
-def _length(fusion: FusionOp) -> int:
-    """Return the extent of the contracted dimension of the matmul, or 0."""
-    products = [op for op in fusion.body.block.ops if isinstance(op, MatmulOp)]
-    return shape_of(products[0].lhs)[-1] if products else 0
-
-
-def _title(fusion: FusionOp) -> str:
+def _title(fusion: FusionOp, matmul: MatmulOp | None) -> str:
     """Return a readable title of a fusion: its matmul, else its results."""
-    for op in fusion.body.block.ops:
-        if isinstance(op, MatmulOp):
-            *batch, m, n = shape_of(op.result)
-            sizes = f"{m} x {n} x {shape_of(op.lhs)[-1]} {element_of(op.lhs)}"
-            return f"matmul {f'{prod(batch)} x ' if prod(batch) > 1 else ''}{sizes}"
-    return ", ".join(str(result.type) for result in fusion.results_)
+    if matmul is None:
+        return ", ".join(str(result.type) for result in fusion.results_)
+    *batch, m, n = shape_of(matmul.result)
+    sizes = f"{m} x {n} x {shape_of(matmul.lhs)[-1]} {element_of(matmul.lhs)}"
+    return f"matmul {f'{prod(batch)} x ' if prod(batch) > 1 else ''}{sizes}"

@@ -78,7 +78,7 @@ class _Demotion:
             for argument, result in zip(body.args[1:], op.results, strict=True)
         ]
         for variable, start in zip(variables, op.iter_args, strict=True):
-            self._store(start, variable, InsertPoint.before(op), op)
+            self._store(start, variable, op)
         top = KernelBuilder.like(op, InsertPoint.at_start(body))
         for variable, argument in zip(variables, body.args[1:], strict=True):
             if argument.first_use is not None:
@@ -130,8 +130,7 @@ class _Demotion:
                 Builder(InsertPoint.before(op)).insert(alloca)
             Rewriter.erase_op(store)
             return variable
-        variable = KernelBuilder.like(op).local_array(result.type, [])
-        variable.name_hint = hint
+        variable = KernelBuilder.like(op).local_array(result.type, [], hint)
         self.variables.add(variable)
         return variable
 
@@ -152,13 +151,13 @@ class _Demotion:
         last = block.last_op
         assert isinstance(last, scf.YieldOp)
         for variable, value in zip(variables, last.arguments, strict=True):
-            self._store(value, variable, InsertPoint.before(last), last)
+            self._store(value, variable, last)
         last.operands = []
 
-    def _store(self, value: SSAValue, variable: SSAValue, at: InsertPoint, like: Operation) -> None:
-        """Store a value to a variable, unless the variable already holds it."""
-        if not _is_held(value, variable, at.block):
-            KernelBuilder.like(like, at).store(value, variable)
+    def _store(self, value: SSAValue, variable: SSAValue, before: Operation) -> None:
+        """Store a value to a variable before an op, unless the variable already holds it."""
+        if not _is_held(value, variable, before.parent):
+            KernelBuilder.like(before).store(value, variable)
 
 
 def _replace(op: Operation, bare: Operation, variables: list[SSAValue]) -> None:

@@ -8,24 +8,15 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
-from hidet.dialects.cuda import FloorModOp, IdOp, KernelOp, ShflOp
+from hidet.dialects.cuda import FloorModOp, IdOp, ShflOp
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.dialects.walking import blocks_in, ops_of_block, parents_of
 from hidet.lowering.cuda.demote_scf_values import operators_of, prints_operands_twice
 
-_UPDATES: dict[type[Operation], bool] = {
-    arith.AddfOp: True,
-    arith.SubfOp: False,
-    arith.MulfOp: True,
-    arith.DivfOp: False,
-    arith.AddiOp: True,
-    arith.SubiOp: False,
-    arith.MuliOp: True,
-    arith.AndIOp: True,
-    arith.OrIOp: True,
-    arith.XOrIOp: True,
-}
-"""Ops with a compound assignment operator in C++; whether they are commutative."""
+_SUMS = (arith.AddfOp, arith.AddiOp, arith.MulfOp, arith.MuliOp)
+_COMMUTATIVE = frozenset({*_SUMS, arith.AndIOp, arith.OrIOp, arith.XOrIOp})
+_UPDATES = _COMMUTATIVE | {arith.DivfOp, arith.SubfOp, arith.SubiOp}
+"""Ops with a compound assignment operator in C++."""
 
 
 class Folding:
@@ -44,12 +35,8 @@ class Folding:
         # Folded ops that are evaluated conditionally: after `&&`, `?`.
         self._conditional: set[Operation] = set()
 
-    def run(self, kernel: KernelOp) -> None:
-        """Decide about all ops of a kernel; `folded` holds the result."""
-        self._block(kernel.body.block)
-
-    def _block(self, block: Block) -> set[Memory]:
-        """Decide about the ops of a block; return the memory that the block writes."""
+    def block(self, block: Block) -> set[Memory]:
+        """Add the ops of a block that fold to `folded`; return the memory that the block writes."""
         after = WritesAfter()
         for position, op in reversed(list(enumerate(ops_of_block(block)))):
             self._position[op] = position
@@ -62,7 +49,7 @@ class Folding:
                 if op.results:
                     self._arm(op, inner)
                 else:
-                    writes |= self._block(inner)
+                    writes |= self.block(inner)
             after.add(writes, position)
         return set(after.next)
 
@@ -134,7 +121,7 @@ class Folding:
             )
         ):
             return False
-        if use.index != 0 and not _UPDATES[type(computed)]:
+        if use.index != 0 and type(computed) not in _COMMUTATIVE:
             return False
         store.attributes[UPDATE] = IntegerAttr(use.index, i64)
         load.operands = [load.memref, *store.indices]

@@ -63,7 +63,7 @@ class FormExpressionsPass(KernelPass):
         gather_ids(kernel)
         copies = Rematerializer(kernel)
         folding = Folding(self.max_operators, copies.original)
-        folding.run(kernel)
+        folding.block(kernel.body.block)
         copies.unite(folding.folded)
         declare_variables(kernel)
         name_values(kernel, folding.folded)

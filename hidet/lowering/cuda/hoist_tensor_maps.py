@@ -10,7 +10,7 @@ from xdsl.rewriter import Rewriter
 from hidet.dialects.cuda import KernelOp, TensorMapOp
 from hidet.dialects.cuda.marks import MAP
 from hidet.dialects.locations import source_line
-from hidet.dialects.walking import blocks_in, ops_in, ops_of_class
+from hidet.dialects.walking import ops_of_class, values_in
 from hidet.errors import LegalityError
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -51,9 +51,7 @@ def _hoist_maps(kernel: KernelOp) -> list[int]:
     Raises:
         LegalityError: a map is made of something other than an argument.
     """
-    ops = ops_in(kernel)
-    names = {result.name_hint for op in ops for result in op.results}
-    names |= {value.name_hint for op in ops for block in blocks_in(op) for value in block.args}
+    names = {value.name_hint for value in values_in(kernel)}
     hoisted: dict[object, BlockArgument] = {}
     sources: list[int] = []
     for op in ops_of_class(kernel.body, TensorMapOp):

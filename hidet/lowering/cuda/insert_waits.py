@@ -60,11 +60,8 @@ class InsertWaitsPass(KernelPass):
         overlaps = kernel.attributes.pop(OVERLAPS, None) is not None
         waits = bool(ops_of_class(kernel.body, cuda.GridDependencyWaitOp))
         arch = Arch.parse(self.arch)
-        constants = {
-            argument
-            for number, argument in enumerate(kernel.arguments)
-            if kernel.is_marked(CONSTANT, number)
-        }
+        numbered = enumerate(kernel.arguments)
+        constants = {each for number, each in numbered if kernel.is_marked(CONSTANT, number)}
         can_wait = not arch.is_cpu and cuda.GridDependencyWaitOp().instruction.runs_on(arch)
         if overlaps and not waits and self.overlap_launches and can_wait:
             floor = kernel.work and kernel.work.floor(arch)
@@ -73,12 +70,9 @@ class InsertWaitsPass(KernelPass):
         if not waits:
             return
         kernel.attributes[OVERLAPS] = UnitAttr()
-        read = set(_read_by(kernel))
-        awaited = [
-            isinstance(argument.type, MemRefType) and argument in read and argument not in constants
-            for argument in kernel.arguments
-        ]
-        kernel.mark_arguments(AWAITED, awaited)
+        awaited = set(_read_by(kernel)) - constants
+        flags = [isinstance(each.type, MemRefType) and each in awaited for each in kernel.arguments]
+        kernel.mark_arguments(AWAITED, flags)
 
 
 def _insert_wait(kernel: cuda.KernelOp, constants: Collection[SSAValue], *, releases: bool) -> None:

@@ -59,24 +59,19 @@ class InstrumentMemoryPass(KernelPass):
             return  # a host function, not run by fibers
         if self.owners and not _workers_are_threads(kernel):
             return
+        instrument = _check_owner if self.owners else _instrument
         for inner in ops_in(kernel.body):
-            if self.owners:
-                _check_owner(inner)
-            else:
-                _instrument(inner)
+            instrument(inner)
         if not self.owners:
             kernel.attributes[INSTRUMENTED] = UnitAttr()
 
 
 @dataclass(frozen=True)
 class _Access:
-    """An access of an op to adjacent elements.
+    """An access of an op to `width` adjacent elements, or only the `valid` first ones.
 
-    Attributes:
-        array: the memref.
-        indices: the first element.
-        width: the number of elements; at most `valid` of them if that is not None.
-        kind: the kind of access; None if the op reports it itself at run time.
+    `indices` are those of the first element; `kind` is None if the op itself reports the access at
+    run time.
     """
 
     array: SSAValue

@@ -4,8 +4,7 @@ from xdsl.dialects import memref
 from xdsl.rewriter import Rewriter
 
 from hidet.arch.limits import STATIC_SHARED_BYTES
-from hidet.dialects.cuda import DynamicSharedOp, KernelOp, Space, space_of
-from hidet.dialects.cuda.kernel import mark_unsigned
+from hidet.dialects.cuda import DynamicSharedOp, KernelOp, Space, mark_unsigned, space_of
 from hidet.dialects.shaped import bytes_of, nbytes_of
 from hidet.dialects.walking import ops_of_class
 from hidet.rewriting.kernel_pass import KernelPass
@@ -30,15 +29,10 @@ class PlanSharedMemoryPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Plan the shared arrays of one kernel."""
-        arrays = [
-            op
-            for op in ops_of_class(kernel.body, memref.AllocaOp)
-            if space_of(op.memref.type) is Space.SHARED
-        ]
-        if (
-            kernel.cluster == (1, 1, 1)
-            and sum(nbytes_of(array.memref) for array in arrays) <= STATIC_SHARED_BYTES
-        ):
+        allocated = ops_of_class(kernel.body, memref.AllocaOp)
+        arrays = [op for op in allocated if space_of(op.memref.type) is Space.SHARED]
+        size = sum(nbytes_of(array.memref) for array in arrays)
+        if kernel.cluster == (1, 1, 1) and size <= STATIC_SHARED_BYTES:
             return
         end = kernel.shared_bytes
         for array in arrays:

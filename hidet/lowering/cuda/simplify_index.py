@@ -38,17 +38,10 @@ class SimplifyIndexPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run on a module."""
-        simplify_index(op)
-
-
-def simplify_index(op: Operation) -> None:
-    """Simplify the index arithmetic nested in an op."""
-    simplifier = _Simplifier()
-    for region in op.regions:
-        simplifier.visit_region(region)
-    drop_dead_code(op)
-    hoist_index_arithmetic(op)
-    hoist_checks(op)
+        _Simplifier().visit_region(op.body)
+        drop_dead_code(op)
+        hoist_index_arithmetic(op)
+        hoist_checks(op)
 
 
 _TOWARDS_ZERO: dict[type[Operation], type[Operation]] = {

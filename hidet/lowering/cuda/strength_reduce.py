@@ -16,7 +16,7 @@ from hidet.analysis.memory import accesses_of
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import KernelOp, leaves_loop
 from hidet.dialects.cuda.marks import LONG, UNROLL
-from hidet.dialects.walking import blocks_in, ops_in, ops_of_block
+from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, values_in
 from hidet.rewriting.builder import Index, KernelBuilder
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
@@ -119,10 +119,7 @@ class _Reduction:
         self._loop, self._forms = loop, forms
         self._body = loop.body.block
         self._before = KernelBuilder.like(loop)
-        self._inside = set[SSAValue]()
-        for op in (loop, *ops_in(loop.body)):
-            self._inside.update(each for block in blocks_in(op) for each in block.args)
-            self._inside.update(op.results)
+        self._inside = set(values_in(loop))
         self._advances: dict[SSAValue, _Advance | None] = {}
         self._starts: list[SSAValue] = []
         self._casts: dict[_Carried, arith.IndexCastOp] = {}

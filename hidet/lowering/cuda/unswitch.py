@@ -40,7 +40,10 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
     block = loop.parent
     assert block is not None
     otherwise: list[scf.ForOp] = []
-    if branch.false_region.blocks or _does_more_than(loop, branch):
+    others = (op for op in loop.body.block.ops if op is not branch)
+    if branch.false_region.blocks or any(
+        not only_has_effect(op, MemoryEffectKind.READ) for op in others
+    ):
         copied = loop.clone()
         copies = dict(zip(ops_in(loop), ops_in(copied), strict=True))
         copied_branch = copies[branch]
@@ -56,14 +59,6 @@ def _split(loop: scf.ForOp, branch: scf.IfOp, condition: SSAValue) -> list[scf.F
         split.false_region.block.add_ops([*otherwise, scf.YieldOp()])
     locate(split, loop.location)
     return [loop, *otherwise]
-
-
-def _does_more_than(loop: scf.ForOp, branch: scf.IfOp) -> bool:
-    """Return whether a loop has side effects besides those of one branch."""
-    return any(
-        op is not branch and not only_has_effect(op, MemoryEffectKind.READ)
-        for op in loop.body.block.ops
-    )
 
 
 @dataclass

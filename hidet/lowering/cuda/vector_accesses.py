@@ -14,8 +14,7 @@ from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.memory import accesses_of, may_alias, root_of
 from hidet.arch.instructions import CP_ASYNC
 from hidet.arch.limits import ACCESS_BYTES
-from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.views import MapSharedRankOp
+from hidet.dialects.cuda import MapSharedRankOp, Space, space_of
 from hidet.dialects.shaped import element_of, memref_type
 from hidet.dialects.walking import ops_in, ops_of_class
 

@@ -6,7 +6,7 @@ from typing import cast
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
@@ -14,9 +14,7 @@ from hidet.analysis.materialize import Materializer
 from hidet.analysis.memory import is_arithmetic, root_of
 from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.constants import is_zero
-from hidet.dialects.cuda import CopyVectorOp, KernelOp
-from hidet.dialects.cuda.async_copy import CopyCache, CpAsyncOp
-from hidet.dialects.cuda.attributes import Space, space_of
+from hidet.dialects.cuda import CopyCache, CopyVectorOp, CpAsyncOp, KernelOp, Space, space_of
 from hidet.dialects.cuda.kernel import mark_unsigned
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.fields import Element
@@ -122,7 +120,7 @@ class _Rewrite:
             source, target = pair
             width = min(source.width, target.width)
             self._before.insert(self._copies(width, source.first, target.first))
-            self._block.erase_op(self._loop)
+            Rewriter.erase_op(self._loop)
             return
         for access in accesses:
             if isinstance(access.op, memref.LoadOp):
@@ -133,11 +131,6 @@ class _Rewrite:
     @cached_property
     def _materializer(self) -> Materializer:
         return Materializer.before(self._loop, self._vectors.forms)
-
-    @property
-    def _block(self) -> Block:
-        assert self._loop.parent is not None
-        return self._loop.parent
 
     def _load_before(self, access: VectorAccess, op: memref.LoadOp) -> None:
         """Copy the vector of a load to a local array, and load from that."""
@@ -152,26 +145,20 @@ class _Rewrite:
         local = self._local_array(access)
         op.operands = [op.value, local, self._loop.body.block.args[0]]
         copies = self._copies(access.width, _start_of(local), access.first)
-        self._block.insert_ops_after(copies, self._loop)
+        KernelBuilder.like(self._loop, InsertPoint.after(self._loop)).insert(copies)
 
     def _local_array(self, access: VectorAccess) -> SSAValue:
         """Allocate a local array of one element per iteration before the loop."""
         array = access.first.array
-        local = self._before.local_array(element_of(array), [self._vectors.count])
+        name = array.name_hint and f"{array.name_hint}_vector"
+        local = self._before.local_array(element_of(array), [self._vectors.count], name)
         _align(local, access.size)
         mark_unsigned(local, like=array)
-        if array.name_hint is not None:
-            local.name_hint = f"{array.name_hint}_vector"
         return local
 
     def _copies(self, width: int, source: Address, target: Address) -> list[Operation]:
-        copies: list[Operation] = []
-        for step in range(0, self._vectors.count, width):
-            here, there = source.after(step), target.after(step)
-            copy = self._copy(width, here, there)
-            copy.location = self._loop.location
-            copies.append(copy)
-        return copies
+        steps = range(0, self._vectors.count, width)
+        return [self._copy(width, source.after(step), target.after(step)) for step in steps]
 
     def _copy(self, width: int, source: Address, target: Address) -> Operation:
         """Return one vector copy; cp.async if the loop is asynchronous and the size fits."""
@@ -186,7 +173,7 @@ class _Rewrite:
         return CopyVectorOp(*sides, width)
 
     def _values(self, place: Address) -> list[SSAValue]:
-        algebra, insert = self._vectors.forms.algebra(self._block), self._before.insert
+        algebra, insert = self._vectors.forms.algebra(self._loop.parent), self._before.insert
         return [self._materializer.value(form, insert, algebra) for form in place.indices]
 
 

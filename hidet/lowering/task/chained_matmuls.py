@@ -41,11 +41,8 @@ from hidet.rewriting.builder import Index, KernelBuilder
 FEW_TRIPS = 2
 """The trip count of which a loop of one iteration remains: it is unrolled, and ptxas spills."""
 
-Multiply = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
-"""Issues a matmul of iteration k once its tile has arrived."""
-
-Free = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
-"""Releases the tile of a matmul of iteration k."""
+Build = Callable[[KernelBuilder, MatmulOp, SSAValue], None]
+"""Issues a matmul of iteration k once its tile has arrived, or releases the tile."""
 
 
 @dataclass
@@ -94,7 +91,7 @@ class ChainedMatmuls:
             return None
         return ChainedMatmuls(loop, first, second, ops[at + 1 : late], ops[late:end], trips)
 
-    def build(self, builder: KernelBuilder, multiply: Multiply, free: Free, *, loads: bool) -> None:
+    def build(self, builder: KernelBuilder, multiply: Build, free: Build, *, loads: bool) -> None:
         """Build the pipelined loop before the old one; `loads`: whether `free` loads a tile."""
         b, op, step = builder, self.loop.op, self.loop.step
         start = known_index(op.lb) or 0
@@ -114,7 +111,7 @@ class ChainedMatmuls:
         wait_for_wgmma(b, self.values.accumulator)
 
     def _build_step(
-        self, b: KernelBuilder, k: SSAValue, multiply: Multiply, free: Free, *, loads: bool
+        self, b: KernelBuilder, k: SSAValue, multiply: Build, free: Build, *, loads: bool
     ) -> None:
         """Build an iteration: its scores, and the second matmul of the previous iteration."""
         last = b.index(b.subtract(k, self.loop.step))

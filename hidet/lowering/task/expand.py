@@ -1,6 +1,7 @@
 """Expansion of tile copies to loops, for `inline-compute` (views) and `lower-task`."""
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, UnitAttr
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.shaped import element_of, shape_of
@@ -10,8 +11,8 @@ from hidet.mapping import TaskMap
 from hidet.rewriting.builder import KernelBuilder
 
 
-def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> ForeachOp:
-    """Insert before a copy the foreach that makes it element by element.
+def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> None:
+    """Replace a copy by the foreach that makes it element by element.
 
     Reads out of bounds yield zero, writes out of bounds are dropped. The guard surrounds the
     evaluation of the element, so views are evaluated in bounds only. `part` is the map of a slice
@@ -47,4 +48,4 @@ def expand_copy(op: CopyOp, part: TaskMap | None = None, first: int = 0) -> Fore
             with builder.when(inside):
                 value = builder.load(op.source, [*op.tile_offsets, *element])
                 builder.insert(StoreOp(value, other, place))
-    return foreach
+    Rewriter.erase_op(op)

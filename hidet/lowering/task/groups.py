@@ -1,6 +1,6 @@
 """Barriers of the block and of warp groups."""
 
-from xdsl.dialects.arith import ConstantOp, IndexCastOp
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
 from xdsl.ir import Operation
 
@@ -26,7 +26,7 @@ def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
         builder.insert(cuda.SyncThreadsOp())
         return
     first = _barrier_of(group)
-    number = builder.insert(ConstantOp(IntegerAttr(first, i32))).result
+    number = builder.scalar(first, i32)
     if group.multiplicity > 1:
         index = builder.index(builder.add(group.body.block.args[1], first))
         number = builder.insert(IndexCastOp(index, i32)).result
@@ -48,15 +48,14 @@ def _barrier_of(group: GroupOp) -> int:
     Numbers are assigned from the highest one down; kernels number explicit barriers from 1 up.
     """
     if group.barrier is None:
-        taken: set[int] = set()
+        taken: set[int | None] = set()
         for op in ops_in(kernel_of(group)):
             if isinstance(op, GroupOp) and op.barrier is not None:
                 if op.threads == group.threads and op.workers == group.workers:
                     group.barrier = op.barrier
                 taken.update(op.barriers)
             elif isinstance(op, cuda.BarrierSyncOp | cuda.BarrierArriveOp):
-                number = known_index(op.barrier)
-                taken.update(() if number is None else (number,))
+                taken.add(known_index(op.barrier))
         if group.barrier is None:
             last = BARRIERS - group.multiplicity
             free = [

@@ -18,7 +18,6 @@ def expand_copy_of_view(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A copy from or to a view becomes a foreach over its elements."""
     if isinstance(op.source.type, TensorType) or isinstance(op.target.type, TensorType):
         expand_copy(op)
-        rewriter.erase(op)
 
 
 def inline_sink(op: SinkOp, rewriter: PatternRewriter) -> None:
@@ -47,8 +46,7 @@ def inline_grid(op: GridOp, rewriter: PatternRewriter) -> None:
 def lower_reduce(op: ReduceOp, rewriter: PatternRewriter) -> None:
     """`compute.reduce` becomes a sequential loop with an accumulator variable."""
     builder = KernelBuilder.like(op)
-    total = builder.local_array(op.result.type, [])
-    total.name_hint = "total"
+    total = builder.local_array(op.result.type, [], "total")
     builder.store(builder.neutral(op.kind.data, op.result.type), total)
     with builder.loops(op.shape) as indices:
         (value,) = builder.unwrap(op.body, indices)

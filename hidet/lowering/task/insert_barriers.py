@@ -41,11 +41,6 @@ class Accesses:
         """Return whether later accesses depend on these: RAW, WAR or WAW."""
         return bool(self.writes & (later.reads | later.writes) or self.reads & later.writes)
 
-    def clear(self) -> None:
-        """Drop all accesses, after a barrier."""
-        self.reads.clear()
-        self.writes.clear()
-
 
 def accesses_of(op: Operation) -> Accesses:
     """Return the shared tiles that an op, nested ops included, reads and writes."""
@@ -114,18 +109,16 @@ class Pending:
 
     def clear(self) -> None:
         """Drop all accesses, after a barrier."""
-        self.block.clear()
+        self.block = Accesses()
         self.groups.clear()
         self.own.clear()
 
 
-@dataclass
 class _Barriers:
     """Inserts barriers into one kernel."""
 
-    kernel: KernelOp
-
-    def __post_init__(self) -> None:
+    def __init__(self, kernel: KernelOp) -> None:
+        self.kernel = kernel
         # Loops are visited several times; barriers that are inserted access no tile.
         self._accesses_of = cache(accesses_of)
 
@@ -189,11 +182,10 @@ class _Barriers:
 
     def _order_branch(self, op: scf.IfOp, pending: Pending) -> None:
         """Insert barriers into both arms of a branch and merge what is pending after them."""
-        before, after = Pending(), Pending()
-        before.add(pending)
+        after = Pending()
         for region in op.regions:
             arm = Pending()
-            arm.add(before)
+            arm.add(pending)
             if region.blocks:
                 self.order(region.block, arm)
             after.add(arm)

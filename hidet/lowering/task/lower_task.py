@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.arith import ConstantOp, ExtFOp, ExtUIOp, TruncIOp
-from xdsl.dialects.builtin import IntegerAttr, i1, i8, i32
+from xdsl.dialects.builtin import i1, i8, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -15,8 +14,7 @@ from hidet.analysis.kernels import kernel_of
 from hidet.arch.fragments import ends_in
 from hidet.arch.limits import WARP
 from hidet.dialects.compute import LoadOp, ReduceKind, StoreOp
-from hidet.dialects.cuda import KernelOp, ShflOp, ShuffleKind, Space, space_of
-from hidet.dialects.cuda.kernel import mark_unsigned
+from hidet.dialects.cuda import KernelOp, ShflOp, ShuffleKind, Space, mark_unsigned, space_of
 from hidet.dialects.cuda.table_ops import InstructionOp
 from hidet.dialects.effects import redirect_accesses
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, memref_type, shape_of
@@ -143,7 +141,6 @@ def _uses_tiles(op: ForeachOp) -> bool:
 def lower_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     """A `task.copy` between a tile and a buffer becomes a `task.foreach` over its elements."""
     expand_copy(op)
-    rewriter.erase(op)
 
 
 def lower_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
@@ -170,7 +167,7 @@ def lower_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
 
 
 def _extended(builder: KernelBuilder, value: SSAValue, kind: Attribute) -> SSAValue:
-    return value if value.type == kind else builder.insert(ExtFOp(value, kind)).result
+    return value if value.type == kind else builder.insert(arith.ExtFOp(value, kind)).result
 
 
 def lower_combine(op: CombineOp, rewriter: PatternRewriter) -> None:
@@ -254,10 +251,9 @@ def _from_lane(builder: KernelBuilder, value: SSAValue, offset: int) -> SSAValue
     """Return the value of the lane that differs in one bit; i1 and i8 are shuffled as i32."""
     byte = next((kind for kind in (i1, i8) if kind == value.type), None)
     if byte is not None:
-        value = builder.insert(ExtUIOp(value, i32)).result
-    lane = builder.insert(ConstantOp(IntegerAttr(offset, i32))).result
-    other = builder.insert(ShflOp(ShuffleKind.XOR, value, lane)).result
-    return other if byte is None else builder.insert(TruncIOp(other, byte)).result
+        value = builder.insert(arith.ExtUIOp(value, i32)).result
+    other = builder.insert(ShflOp(ShuffleKind.XOR, value, builder.scalar(offset, i32))).result
+    return other if byte is None else builder.insert(arith.TruncIOp(other, byte)).result
 
 
 def _check_owners(op: CombineOp, threads: int) -> None:

@@ -5,8 +5,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from hidet.analysis.contiguity import contiguous_run
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.shaped import shape_of
-from hidet.dialects.task import CopyOp, TaskMapAttr
-from hidet.dialects.task.layout import shared_layout_of
+from hidet.dialects.task import CopyOp, TaskMapAttr, shared_layout_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.groups import workers_of
 from hidet.mapping import vector_map

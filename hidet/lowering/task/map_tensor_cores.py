@@ -9,6 +9,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefLayoutAttr, MemRefType, NoneAttr, StringAttr
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import Rewriter
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.analysis.kernels import kernel_of
@@ -31,11 +32,8 @@ from hidet.rewriting.kernel_pass import KernelPass
 class Workers:
     """How the config of a kernel distributes its matmul.
 
-    Attributes:
-        instruction: `fma`, or a name that `hidet.arch.products.find_product` knows.
-        rows: the number of workers along M: threads, warps or warp groups.
-        columns: the number of workers along N.
-        arrangement: the arrangement of tiles for FMA.
+    `instruction` is `fma`, or a name that `hidet.arch.products.find_product` knows; `rows` and
+    `columns` count the workers along M and N: threads, warps or warp groups.
     """
 
     instruction: str
@@ -80,15 +78,13 @@ def map_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
     workers = Workers.of(kernel_of(op))
     rows, columns = result.get_shape()
     if workers.instruction == FMA:
-        tasks = _map_fma(op, workers, (rows, columns), rewriter)
+        tasks = _map_fma(op, workers, (rows, columns))
     else:
-        tasks = _map_tensor_cores(op, workers, (rows, columns), rewriter)
-    _set_layout(rewriter, op.accumulator, TaskMapAttr(tasks))
+        tasks = _map_tensor_cores(op, workers, (rows, columns))
+    _set_layout(op.accumulator, TaskMapAttr(tasks))
 
 
-def _map_fma(
-    op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
-) -> TaskMap:
+def _map_fma(op: MatmulOp, workers: Workers, shape: tuple[int, int]) -> TaskMap:
     """Set the layouts of the operand tiles of a matmul by FMA; return the accumulator map.
 
     Unless the arrangement is blocked, threads read vectors from shared memory, along k or along M
@@ -105,7 +101,7 @@ def _map_fma(
         else:
             layout = SharedLayout(1 - depth, padding=VECTOR if is_along_k else 0)
             vector[side] = gcd(whole[side], VECTOR // bytes_of(memref_type(tile).element_type))
-        _set_layout(rewriter, tile, SharedLayoutAttr(layout))
+        _set_layout(tile, SharedLayoutAttr(layout))
     outer = (extent // part for extent, part in zip(whole, vector, strict=True))
     return repeat(*outer) * _threads(workers) * repeat(*vector)
 
@@ -125,9 +121,7 @@ def _threads(workers: Workers) -> TaskMap:
     return spatial(rows, columns) * lanes
 
 
-def _map_tensor_cores(
-    op: MatmulOp, workers: Workers, shape: tuple[int, int], rewriter: PatternRewriter
-) -> TaskMap:
+def _map_tensor_cores(op: MatmulOp, workers: Workers, shape: tuple[int, int]) -> TaskMap:
     """Set the instruction and the operand layouts of a matmul; return the accumulator map."""
     instruction = _no_wider(product_named(workers.instruction), shape[1] // workers.columns)
     inner = instruction.accumulator
@@ -140,14 +134,14 @@ def _map_tensor_cores(
             own = _no_wider(product_named(workers.instruction), length).accumulator
             sums = replace(workers, columns=1).repeats((rows, length), own)
             tasks = spatial(workers.rows, 1) * repeat(*sums) * own
-            _set_layout(rewriter, tile, TaskMapAttr(tasks))
+            _set_layout(tile, TaskMapAttr(tasks))
             continue
         # ldmatrix and wgmma transpose elements of two bytes only.
         is_short = bytes_of(memref_type(tile).element_type) == 2
         contiguous = _contiguous_dim(tile) if is_short else depth
         # wgmma takes whole panels.
         unit = side if op.can_be_async and contiguous != depth else 0
-        _set_layout(rewriter, tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
+        _set_layout(tile, SharedLayoutAttr(_swizzled(tile, contiguous, unit)))
     return spatial(workers.rows, workers.columns) * repeat(*repeats) * inner
 
 
@@ -159,7 +153,7 @@ def map_rows(op: ForeachOp, rewriter: PatternRewriter) -> None:
     owners = TaskMapAttr(op.tasks.project(range(1, 1 + len(others))))
     for access in ops_in(op.body):
         if isinstance(access, memref.LoadOp) and [*access.indices] == [row]:
-            _set_layout(rewriter, access.memref, owners)
+            _set_layout(access.memref, owners)
 
 
 def _no_wider(instruction: MmaInstruction, columns: int) -> MmaInstruction:
@@ -186,11 +180,11 @@ def _swizzled(tile: SSAValue, contiguous: int, unit: int = 0) -> SharedLayout:
     return SharedLayout(contiguous, max(size for size in SWIZZLES if size == 0 or row % size == 0))
 
 
-def _set_layout(rewriter: PatternRewriter, tile: SSAValue, layout: MemRefLayoutAttr) -> None:
+def _set_layout(tile: SSAValue, layout: MemRefLayoutAttr) -> None:
     kind = memref_type(tile)
     if isinstance(kind.layout, NoneAttr) or kind.layout == TaskMapAttr(None):
         new = MemRefType(kind.element_type, kind.get_shape(), layout, kind.memory_space)
-        rewriter.replace_value_with_new_type(tile, new)
+        Rewriter.replace_value_with_new_type(tile, new)
 
 
 class MapTensorCoresPass(KernelPass):

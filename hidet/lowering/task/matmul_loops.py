@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import MemRefType, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
-from hidet.dialects.cuda import KernelOp, known_index
-from hidet.dialects.cuda.attributes import Space, SpaceAttr
+from hidet.dialects.cuda import KernelOp, Space, SpaceAttr, known_index
 from hidet.dialects.shaped import memref_of, memref_type
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
@@ -159,8 +158,7 @@ def loop_ahead_of(op: CopyOp) -> MatmulLoop | None:
 
 def allocate_ring(builder: KernelBuilder, kind: MemRefType, name: str | None) -> SSAValue:
     """Allocate a shared tile with barriers of its own, which `insert-barriers` ignores."""
-    ring = builder.allocate(kind)
-    ring.name_hint = name
+    ring = builder.allocate(kind, name)
     cast("Operation", ring.owner).attributes[RING] = UnitAttr()
     return ring
 

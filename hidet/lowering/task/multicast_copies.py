@@ -59,8 +59,7 @@ class _Multicast:
         """Launch clusters, split common loads among their blocks, and synchronize them."""
         kernel = self.kernel
         kernel.cluster = (self.blocks, 1, 1)
-        ops = ops_in(kernel.body)
-        for op in ops:
+        for op in ops_in(kernel.body):
             if isinstance(op, cuda.MbarrierInitOp) and op.barrier in self.empty:
                 builder = KernelBuilder.like(op)
                 count = builder.scalar((known_index(op.number) or 0) * self.blocks, i32)

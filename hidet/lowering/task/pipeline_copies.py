@@ -14,8 +14,7 @@ from hidet.analysis.kernels import kernel_of
 from hidet.dialects import cuda
 from hidet.dialects.compute import GridOp
 from hidet.dialects.shaped import element_of, is_memref, memref_type, shape_of
-from hidet.dialects.task import CopyOp, MatmulOp
-from hidet.dialects.task.layout import map_of, shared_layout_of
+from hidet.dialects.task import CopyOp, MatmulOp, map_of, shared_layout_of
 from hidet.dialects.walking import ops_of_class
 from hidet.errors import ScheduleError
 from hidet.lowering.single_walk import rewrite_once
@@ -225,10 +224,8 @@ def _fragments(loop: MatmulLoop) -> dict[SSAValue, SSAValue]:
         for op in loop.matmuls
         for tile, dim in ((op.lhs, 1), (op.rhs, 0))
     }
-    found = {tile: builder.register_tile(element_of(tile), maps[tile]) for tile in maps}
-    for tile, fragment in found.items():
-        fragment.name_hint = tile.name_hint and f"{tile.name_hint}_fragment"
-    return found
+    names = {tile: tile.name_hint and f"{tile.name_hint}_fragment" for tile in maps}
+    return {t: builder.register_tile(element_of(t), maps[t], names[t]) for t in maps}
 
 
 def can_be_async(op: CopyOp) -> bool:

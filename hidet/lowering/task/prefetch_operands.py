@@ -12,8 +12,7 @@ from hidet.arch.limits import REGISTER_BYTES
 from hidet.dialects.compute import GridOp, LoadOp, SinkOp, YieldOp
 from hidet.dialects.cuda import KernelOp
 from hidet.dialects.shaped import bytes_of, element_of, is_memref, shape_of
-from hidet.dialects.task import CopyOp
-from hidet.dialects.task.layout import map_of
+from hidet.dialects.task import CopyOp, map_of
 from hidet.lowering.single_walk import rewrite_once
 from hidet.lowering.task.matmul_loops import loop_ahead_of
 from hidet.lowering.task.stage_epilogue import staged_residual
@@ -84,8 +83,8 @@ class _Operand:
 
     def prefetch(self, builder: KernelBuilder, sink: SinkOp, copy: CopyOp) -> None:
         """Copy the loaded elements to a register tile, and load from that."""
-        tile = builder.register_tile(self.load.result.type, self.spread)
-        tile.name_hint = self.load.result.name_hint
+        value = self.load.result
+        tile = builder.register_tile(value.type, self.spread, value.name_hint)
         view = builder.insert(self._view(sink))
         *lead, row, column = copy.target_offsets
         first = [*lead, builder.index(0) if self.is_row() else row, column]
@@ -93,7 +92,7 @@ class _Operand:
         inside = KernelBuilder.like(self.load)
         i, j = sink.indices[-2:]
         place = [0 if self.is_row() else inside.subtract(i, row), inside.subtract(j, column)]
-        self.load.result.replace_all_uses_with(inside.load(tile, place))
+        value.replace_all_uses_with(inside.load(tile, place))
         Rewriter.erase_op(self.load)
 
     def _view(self, sink: SinkOp) -> GridOp:

@@ -1,8 +1,6 @@
 """The pass `schedule`: turns every fusion into a kernel and its launch."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -18,9 +16,7 @@ from hidet.analysis.kernels import kernels_of
 from hidet.analysis.work import work_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, LoadOp, terminator_of
-from hidet.dialects.cuda import KernelOp, LaunchOp
-from hidet.dialects.cuda.attributes import BoundsAttr
-from hidet.dialects.cuda.checks import CheckedIndexOp
+from hidet.dialects.cuda import BoundsAttr, CheckedIndexOp, KernelOp, LaunchOp
 from hidet.dialects.cuda.marks import CHECKED, MIN_BLOCKS, SERIAL
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
@@ -59,22 +55,18 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
     raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
 
 
-def find_template(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Sequence[Config]] | None:
-    """Return the first template that has configs for a fusion, and the configs."""
-    for template in map(load_template, TEMPLATES):
-        if template.accepts(fusion) and (configs := template.configs(fusion, arch)):
-            return template, configs
-    return None
+def find_template(fusion: FusionOp, arch: Arch) -> Template[Any] | None:
+    """Return the first template that has configs for a fusion."""
+    known = map(load_template, TEMPLATES)
+    return next((t for t in known if t.accepts(fusion) and t.configs(fusion, arch)), None)
 
 
 def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
     """Build the kernel of a fusion; its arguments are the inputs, then the results."""
     template, config = choose(fusion, arch)
-    inputs = [buffer_type(value) for value in fusion.inputs]
-    results = [buffer_type(value) for value in fusion.results_]
-    body = Block(arg_types=[*inputs, *results])
-    arguments = body.args[: len(inputs)]
-    buffers = body.args[len(inputs) :]
+    body = Block(arg_types=[buffer_type(value) for value in (*fusion.inputs, *fusion.results_)])
+    count = len(fusion.inputs)
+    arguments, buffers = body.args[:count], body.args[count:]
     for argument, value in zip(arguments, fusion.body.block.args, strict=True):
         argument.name_hint = value.name_hint
     yielded = terminator_of(fusion.body).values
@@ -140,28 +132,26 @@ def launch_kernel(op: CallKernelOp, rewriter: PatternRewriter) -> None:
     rewriter.replace(op, launch)
 
 
-@dataclass
 class Kernels:
     """The kernels of the fusions of a module; equal fusions share one."""
 
-    arch: Arch
-    known: defaultdict[object, list[tuple[Region, str]]] = field(
-        default_factory=lambda: defaultdict[object, list[tuple[Region, str]]](list)
-    )
-    names: NameScopes = field(default_factory=NameScopes)
-    """The names of the module's kernels."""
+    def __init__(self, arch: Arch) -> None:
+        self._arch = arch
+        self._known: dict[object, list[tuple[Region, str]]] = {}
+        self.names = NameScopes()
+        """The names of the module's kernels."""
 
     def schedule(self, op: FusionOp, rewriter: PatternRewriter) -> None:
         """A fusion becomes a launch of its kernel."""
         types = [value.type for value in (*op.inputs, *op.results_)]
-        equals = self.known[(*types, len(op.body.block.ops), op.config)]
+        equals = self._known.setdefault((*types, len(op.body.block.ops), op.config), [])
         same = (name for body, name in equals if body.is_structurally_equivalent(op.body))
         name = next(same, None)
         if name is None:
             name = self.names.fresh(kernel_name(op))
             function = op.parent_op()
             assert function is not None
-            rewriter.insert(build_kernel(op, name, self.arch), InsertPoint.before(function))
+            rewriter.insert(build_kernel(op, name, self._arch), InsertPoint.before(function))
             equals.append((op.detach_region(op.body), name))
         rewriter.replace(op, LaunchOp(name, op.inputs, [result.type for result in op.results_]))
 

@@ -20,7 +20,7 @@ from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.marks import MIN_BLOCKS, UNROLL
 from hidet.dialects.fields import Element
 from hidet.dialects.task import GroupOp, MatmulOp
-from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.dialects.walking import ops_in, ops_of_class, values_in
 from hidet.lowering.task.chained_matmuls import ChainedMatmuls
 from hidet.lowering.task.matmul_loops import (
     MatmulLoop,
@@ -79,6 +79,7 @@ class _Specialization:
         self.stages = stages_of(self.kernel)
         if not is_pure and self.trips:
             self.stages = min(self.stages, self.trips)
+        self.right = [copy for copy in self.copies if copy.op in self.loop.rhs_copies]
         self.streams = [_Stream(self.copies)] if is_pure else [_Stream([c]) for c in self.copies]
         around, groups = self.around, self.kernel.threads // WARP_GROUP
         self.first_tile = None if around is None else around.lb
@@ -89,9 +90,7 @@ class _Specialization:
         # A lone warp group with work between its matmuls loads its own tiles: the registers of a
         # producer let more blocks be resident, which overlap.
         self.has_producer = is_pure or self.consumers > 1 or self.around is not None
-        self.thread = next(
-            op for op in self.kernel.body.block.ops if isinstance(op, cuda.ThreadIdOp)
-        )
+        (self.thread,) = ops_of_class(self.kernel.body, cuda.ThreadIdOp)
 
     def build(self) -> None:
         """Build the loads, in a producer warp group if there is one, and the consumers."""
@@ -174,17 +173,13 @@ class _Specialization:
             builder.insert(cuda.FenceMbarrierInitOp())
             for step in range(self.early):
                 k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
-                self._fetch(builder, self._right, k, builder.index(step), {})
+                self._fetch(builder, self.right, k, builder.index(step), {})
             if not self.has_producer:
                 for step in range(self.stages):
                     k = builder.index(builder.add(self.loop.op.lb, step * self.loop.step))
                     for part in self.streams:
                         self._load(builder, part, k)
         builder.insert(cuda.SyncThreadsOp())
-
-    @property
-    def _right(self) -> list[TmaCopy]:
-        return [copy for copy in self.copies if copy.op in self.loop.rhs_copies]
 
     def _build_producer(self, builder: KernelBuilder) -> None:
         """Build the producer warp group, of which one thread issues the loads."""
@@ -216,7 +211,7 @@ class _Specialization:
         with builder.loop_like(self.loop.op, values, attributes=attributes) as k:
             step = self._step(builder, k, tile)
             stage, parity = self._slot(builder, step, 1)
-            early = self._right if self.early else []
+            early = self.right if self.early else []
             for part in self.streams:
                 builder.insert(cuda.MbarrierWaitOp(part.empty(stage), parity))
                 self._expect(builder, part, stage)
@@ -408,13 +403,8 @@ def _can_be_shared(op: Operation) -> bool:
 
 def _captured(op: Operation) -> set[SSAValue]:
     """Return the values defined outside of an op that the op and its regions use."""
-    inside: set[SSAValue] = set()
-    used: set[SSAValue] = set()
-    for each in ops_in(op):
-        used.update(each.operands)
-        inside.update(each.results)
-        inside.update(arg for region in each.regions for b in region.blocks for arg in b.args)
-    return used - inside
+    used = {value for each in ops_in(op) for value in each.operands}
+    return used.difference(values_in(op))
 
 
 def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None:

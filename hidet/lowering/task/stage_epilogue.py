@@ -38,8 +38,7 @@ from hidet.lowering.task.tensor_cores import group_start, groups_along
 from hidet.lowering.task.tma_copies import TmaWindow, is_aligned
 from hidet.lowering.templates.blocking import CONSUMERS, SLOTS, STAGED, STAGED_RESIDUAL, pieces_of
 from hidet.lowering.templates.config import choices_of
-from hidet.mapping import TaskMap, repeat, spatial
-from hidet.mapping.factors import Factor
+from hidet.mapping import Factor, TaskMap, repeat, spatial
 from hidet.rewriting.builder import KernelBuilder
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -140,7 +139,6 @@ class _Staging:
             local = self._local_sink(builder, place, known, start)
             copy = builder.insert(CopyOp(op.source, [], local, op.target_offsets, op.worker))
             expand_copy(copy, piece, start)
-            Rewriter.erase_op(copy)
             if target is not None:
                 builder.insert(cuda.FenceProxyAsyncOp())
             _sync_group(builder, group)
@@ -173,7 +171,6 @@ class _Staging:
         sink = self._row_sink(builder)
         copy = builder.insert(CopyOp(place.memref, place.indices, sink, offsets, worker))
         expand_copy(copy, tasks)
-        Rewriter.erase_op(copy)
 
     def _row_sink(self, builder: KernelBuilder) -> SSAValue:
         """Build a sink that stores finished elements to the result."""
@@ -233,9 +230,8 @@ class _Staging:
     def _whole_tiles(self) -> TensorType:
         """Return the type of the result, with extents that are multiples of those of a tile."""
         (*lead, rows, columns), tile = shape_of(self.sink.result), shape_of(self.op.source)
-        whole = (
-            -(-extent // step) * step for extent, step in zip((rows, columns), tile, strict=True)
-        )
+        pairs = zip((rows, columns), tile, strict=True)
+        whole = (-(-extent // step) * step for extent, step in pairs)
         return TensorType(element_of(self.sink.result), [*lead, *whole])
 
 
@@ -368,8 +364,8 @@ class StagedResidual:
         """Wait for the piece in a slot, and return it in registers."""
         barrier = Element(self.arrived, place.indices)
         builder.insert(cuda.MbarrierWaitOp(barrier, builder.load(self.parity)))
-        registers = builder.register_tile(element_of(self.tile), piece)
-        registers.name_hint = self.load.result.name_hint
+        name = self.load.result.name_hint
+        registers = builder.register_tile(element_of(self.tile), piece, name)
         foreach = builder.insert(ForeachOp(piece, worker))
         with builder.inside(foreach.body.block):
             extents = zip(foreach.indices, shape_of(self.tile)[-2:], strict=True)

@@ -43,13 +43,8 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     m, n, k = instruction.shape
     builder = KernelBuilder.like(op)
     tasks = map_of(op.accumulator.type)
-    check_fragments(op, instruction)
+    rows, columns = fragments_of(op, instruction)
     row, column = group_start(builder, tasks, op.worker, WARP)
-    warps = [groups_along(tasks, dim, WARP) for dim in (0, 1)]
-    rows, columns = (
-        extent // (count * part)
-        for extent, count, part in zip(tasks.shape, warps, (m, n), strict=True)
-    )
     lane = builder.mod(op.worker, WARP)
     in_registers = cuda.space_of(memref_type(op.lhs)) is cuda.Space.REGISTER
     left = _Fragments(builder, op.lhs, op.lhs_offsets, 1, (m, k), lane)
@@ -58,10 +53,8 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     pairs = 2 if columns % 2 == 0 else 1
     regs_a = op.lhs
     if not in_registers:
-        regs_a = builder.local_array(element_of(op.lhs), [rows * left.elements])
-        regs_a.name_hint = "a_regs"
-    regs_b = builder.local_array(element_of(op.rhs), [columns * right.elements])
-    regs_b.name_hint = "b_regs"
+        regs_a = builder.local_array(element_of(op.lhs), [rows * left.elements], "a_regs")
+    regs_b = builder.local_array(element_of(op.rhs), [columns * right.elements], "b_regs")
     with builder.loop(op.depth, k, unroll=True, name="k") as at:
         if not in_registers:
             with builder.loop(rows, unroll=True, name="i") as i:
@@ -78,8 +71,8 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
             builder.insert(cuda.MmaSyncOp(instruction.name, *elements))
 
 
-def check_fragments(op: MatmulOp, instruction: MmaInstruction) -> None:
-    """Check that the accumulator of a matmul consists of fragments, and the extent of K."""
+def fragments_of(op: MatmulOp, instruction: MmaInstruction) -> tuple[int, int]:
+    """Check the accumulator and K of a matmul; return its fragments per group along M and N."""
     tasks = map_of(op.accumulator.type)
     if tasks.workers % instruction.group or not ends_in(tasks, instruction.accumulator):
         raise ScheduleError(
@@ -90,6 +83,9 @@ def check_fragments(op: MatmulOp, instruction: MmaInstruction) -> None:
             f"{instruction.ptx} cannot sum over {op.depth} elements",
             hint=f"a multiple of {instruction.shape[2]}",
         )
+    rows, columns = (groups_along(tasks, dim, instruction.group) for dim in (0, 1))
+    m, n, _ = instruction.shape
+    return tasks.shape[0] // (rows * m), tasks.shape[1] // (columns * n)
 
 
 def group_start(
@@ -177,15 +173,11 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
     An `async` matmul is only issued: the ring's owner orders its tiles. Any other one first waits
     for all stores to its tiles, and then for its own completion.
     """
-    check_fragments(op, instruction)
+    rows, columns = fragments_of(op, instruction)
     builder = KernelBuilder.like(op)
     m, n, k = instruction.shape
     tasks = map_of(op.accumulator.type)
     row, column = group_start(builder, tasks, op.worker, instruction.group)
-    rows, columns = (
-        extent // (groups_along(tasks, dim, instruction.group) * part)
-        for dim, (extent, part) in enumerate(zip(tasks.shape, (m, n), strict=True))
-    )
     right = _Operand(op.rhs, 0, n, instruction.ptx)
     if op.is_async is None:
         builder.insert(cuda.FenceProxyAsyncOp())

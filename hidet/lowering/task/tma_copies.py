@@ -15,9 +15,8 @@ from xdsl.ir import SSAValue
 from hidet.analysis.im2col import Im2col, has_tiles, im2col_of
 from hidet.analysis.windows import Window, window_of
 from hidet.dialects.constants import known_index
-from hidet.dialects.cuda import TensorMapOp, TensorMapType, TmaLoadOp
+from hidet.dialects.cuda import ALIGNMENT, MAX_BOX, MAX_RANK, TensorMapOp, TensorMapType, TmaLoadOp
 from hidet.dialects.cuda.table_ops import Element
-from hidet.dialects.cuda.tensor_map import ALIGNMENT, MAX_BOX, MAX_RANK
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.dialects.task import CopyOp, MatmulOp, shared_layout_of
 from hidet.rewriting.builder import Index, KernelBuilder
@@ -218,6 +217,4 @@ def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
     known = index if isinstance(index, int) else known_index(index)
     if known is not None:
         return builder.scalar(known, i32)
-    return builder.insert(
-        arith.IndexCastOp.create(operands=[builder.index(index)], result_types=[i32])
-    ).result
+    return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result
