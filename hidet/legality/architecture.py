@@ -6,8 +6,9 @@ from hidet.arch.chips import Arch
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects.cuda import DYNAMIC, InstructionOp, KernelOp
 from hidet.dialects.cuda.marks import INSTRUMENTED
+from hidet.dialects.walking import ops_of_class
 from hidet.legality.report import illegal
-from hidet.legality.tiles import shared_bytes_of
+from hidet.legality.tiles import check_shared_memory
 
 MAX_FIBERS = 8 * MAX_THREADS_PER_BLOCK
 """The most threads of a cluster on the CPU (`kMaxFibers` of hidet_cpu_order.h)."""
@@ -35,14 +36,8 @@ def check_architecture(kernel: KernelOp, arch: Arch) -> None:
             f"there a block of a cluster has whole warps of {WARP} threads, as many as it says, "
             f"and a cluster up to {MAX_FIBERS} threads",
         )
-    needed, has = shared_bytes_of(kernel), arch.shared_bytes_per_block
-    if needed > has:
-        raise illegal(
-            kernel,
-            f"{needed} bytes of shared memory; a block has {has} on {arch.name}",
-            "smaller tiles",
-        )
-    for op in kernel.body.walk():
-        if isinstance(op, InstructionOp) and not op.instruction.runs_on(arch):
+    check_shared_memory(kernel, arch)
+    for op in ops_of_class(kernel.body, InstructionOp):
+        if not op.instruction.runs_on(arch):
             machines = f"sm_{op.instruction.arch}{'a' if op.instruction.only else ' or later'}"
             raise illegal(op, f"{op.name} does not exist on {arch.name}", f"it needs {machines}")

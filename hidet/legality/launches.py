@@ -8,6 +8,7 @@ from xdsl.ir import Attribute
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import LaunchOp, TensorMapType
 from hidet.dialects.cuda.marks import LAUNCH_ARGUMENTS, OVERLAPS
+from hidet.dialects.walking import ops_of_class
 from hidet.legality.report import illegal
 
 
@@ -20,9 +21,7 @@ def check_launches(module: ModuleOp) -> None:
     programmatically.
     """
     kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
-    for op in module.walk():
-        if not isinstance(op, LaunchOp):
-            continue
+    for op in ops_of_class(module, LaunchOp):
         name = op.kernel.string_value()
         if name not in kernels:
             raise illegal(op, f"there is no kernel @{name}")

@@ -126,11 +126,8 @@ def check_leftovers(module: ModuleOp, has_run: Callable[[str], bool]) -> None:
             legal = ", ".join(lifetimes)
             raise illegal(op, f"{op.name} is not legal in {place}", f"legal are {legal}")
         if lifetime.until is not None and has_run(lifetime.until):
-            raise illegal(
-                op,
-                f"{op.name} is left in {place}",
-                f"{lifetime.until} should have lowered it",
-            )
+            hint = f"{lifetime.until} should have lowered it"
+            raise illegal(op, f"{op.name} is left in {place}", hint)
         if lifetime.since is not None and not has_run(lifetime.since):
             raise illegal(op, f"{op.name} is in {place} too early", f"{lifetime.since} creates it")
         if place == "a kernel" or isinstance(op, KernelOp):
@@ -144,19 +141,14 @@ def _ops_with_places(parent: Operation, place: str) -> Iterator[tuple[Operation,
     """Yield every nested op in program order, with the kind of the surrounding op."""
     for op in (op for region in parent.regions for block in region.blocks for op in block.ops):
         yield op, place
-        yield from _ops_with_places(op, _place_inside(op, place))
+        inside = place if place == "a kernel" else _PLACES_INSIDE.get(type(op), place)
+        yield from _ops_with_places(op, inside)
 
 
-def _place_inside(op: Operation, place: str) -> str:
-    """Return the kind of the regions of an op."""
-    match op:
-        case KernelOp():
-            return "a kernel"
-        case FuncOp():
-            return "a host function"
-        case FusionOp():
-            return "a fusion"
-        case GridOp() | ReduceOp() | SinkOp() if place != "a kernel":
-            return "the body of a grid"
-        case _:
-            return place
+_PLACES_INSIDE: dict[type[Operation], str] = {
+    KernelOp: "a kernel",
+    FuncOp: "a host function",
+    FusionOp: "a fusion",
+    **dict.fromkeys((GridOp, ReduceOp, SinkOp), "the body of a grid"),
+}
+"""The kinds of the regions of ops outside of kernels; others do not matter."""

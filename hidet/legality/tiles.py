@@ -4,10 +4,11 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation
 
-from hidet.arch.chips import MAX_SHARED_BYTES
+from hidet.arch.chips import MAX_SHARED_BYTES, Arch
 from hidet.dialects.cuda import KernelOp, Space, space_of
 from hidet.dialects.shaped import memref_type, nbytes_of, optional_memref_type
 from hidet.dialects.task import TaskMapAttr
+from hidet.dialects.walking import ops_of_class
 from hidet.legality.report import illegal
 
 
@@ -16,9 +17,7 @@ def check_ranks(root: Operation) -> None:
 
     xDSL's verifier raises a bare `Exception` without a location, so this check comes first.
     """
-    for op in root.walk():
-        if not isinstance(op, memref.LoadOp | memref.StoreOp):
-            continue
+    for op in ops_of_class(root, memref.LoadOp, memref.StoreOp):
         kind = optional_memref_type(op.memref)
         if kind is not None and len(op.indices) != kind.get_num_dims():
             raise illegal(op, f"{len(op.indices)} indices for {kind}")
@@ -33,9 +32,8 @@ def check_tiles(kernel: KernelOp) -> None:
         kind = optional_memref_type(argument)
         if kind is not None and space_of(kind) is not Space.GLOBAL:
             raise illegal(kernel, f"the argument {kind} is not in global memory")
-    for op in kernel.body.walk():
-        if isinstance(op, memref.AllocaOp):
-            _check_layout(op, memref_type(op.memref))
+    for op in ops_of_class(kernel.body, memref.AllocaOp):
+        _check_layout(op, memref_type(op.memref))
 
 
 def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
@@ -57,21 +55,16 @@ def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
         )
 
 
-def check_shared_memory(kernel: KernelOp) -> None:
-    """Check the shared memory of a kernel against the largest limit of any GPU."""
-    total = shared_bytes_of(kernel)
-    if total > MAX_SHARED_BYTES:
-        raise illegal(
-            kernel,
-            f"{total} bytes of shared memory; a block has {MAX_SHARED_BYTES}",
-            "smaller tiles",
-        )
+def check_shared_memory(kernel: KernelOp, arch: Arch | None = None) -> None:
+    """Check the shared arrays of a kernel, static and dynamic, against the limit of a GPU.
 
-
-def shared_bytes_of(kernel: KernelOp) -> int:
-    """Return the bytes of a kernel's shared arrays, static and dynamic."""
-    return kernel.shared_bytes + sum(
-        nbytes_of(op.memref)
-        for op in kernel.body.walk()
-        if isinstance(op, memref.AllocaOp) and space_of(op.memref.type) is Space.SHARED
-    )
+    By default, that is the largest limit of any.
+    """
+    arrays = [op.memref for op in ops_of_class(kernel.body, memref.AllocaOp)]
+    shared = (nbytes_of(array) for array in arrays if space_of(array.type) is Space.SHARED)
+    total = kernel.shared_bytes + sum(shared)
+    has = MAX_SHARED_BYTES if arch is None else arch.shared_bytes_per_block
+    if total > has:
+        where = "" if arch is None else f" on {arch.name}"
+        what = f"{total} bytes of shared memory; a block has {has}{where}"
+        raise illegal(kernel, what, "smaller tiles")

@@ -5,8 +5,7 @@ from xdsl.ir import Operation
 from hidet.analysis.divergence import Divergence, analyse_divergence, divergent_op_around
 from hidet.dialects.cuda import Collective, KernelOp, ShflOp, SyncWarpOp, VoteOp, WarpCollective
 from hidet.dialects.cuda.marks import EXPLICIT
-from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp
-from hidet.dialects.task.layout import known_map_of
+from hidet.dialects.task import CombineOp, CopyOp, ForeachOp, GroupOp, MatmulOp, known_map_of
 from hidet.legality.report import illegal
 
 
