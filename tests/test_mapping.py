@@ -131,9 +131,7 @@ class TestEvaluation:
                 owners[task].append(worker)
         for task in indices(tasks.shape):
             assert tasks.owners(task) == owners[task]
-        assert tasks.covers()
         assert {len(workers) for workers in owners.values()} == {tasks.replication}
-        assert tasks.is_injective() == all(len(workers) == 1 for workers in owners.values())
 
     @given(maps)
     def test_register_is_the_position(self, tasks: TaskMap):
@@ -355,7 +353,7 @@ class TestConstructors:
         tasks = auto_map(*shape, workers=workers, ranks=ranks)
         assert tasks.shape == tuple(shape)
         assert tasks.workers == workers
-        assert tasks.is_injective()
+        assert tasks.replication == 1
 
     @pytest.mark.parametrize(
         ("tasks", "text"),

@@ -14,6 +14,9 @@ from functools import cache
 
 from hidet.mapping import MappingError, TaskMap, column_repeat, column_spatial, repeat, spatial
 
+# Two rows of 8x8 matrices: rows 0-7, then rows 8-15; a lane has two adjacent columns of each.
+_MMA_M16N8_C = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)
+
 
 @dataclass(frozen=True)
 class MmaFragments:
@@ -21,16 +24,12 @@ class MmaFragments:
 
     a: TaskMap
     b: TaskMap
-    c: TaskMap
+    c: TaskMap = _MMA_M16N8_C
 
-
-# Two rows of 8x8 matrices: rows 0-7, then rows 8-15; a lane has two adjacent columns of each.
-_MMA_M16N8_C = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)
 
 MMA_M16N8K16 = MmaFragments(
     a=column_repeat(2, 2) * spatial(8, 4) * repeat(1, 2),
     b=repeat(2, 1) * column_spatial(4, 8) * repeat(2, 1),
-    c=_MMA_M16N8_C,
 )
 """`mma.m16n8k16` of f16 and bf16, with f16 or f32 accumulators.
 
@@ -40,7 +39,6 @@ PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" (9.7.14.5.
 MMA_M16N8K8 = MmaFragments(
     a=repeat(2, 1) * spatial(8, 4) * repeat(1, 2),
     b=column_spatial(4, 8) * repeat(2, 1),
-    c=_MMA_M16N8_C,
 )
 """`mma.m16n8k8` of f16 and bf16, with f16 or f32 accumulators.
 
@@ -50,7 +48,6 @@ PTX ISA, "Matrix Fragments for mma.m16n8k8" (9.7.14.5.7 in version 9.2).
 MMA_M16N8K8_TF32 = MmaFragments(
     a=column_repeat(2, 2) * spatial(8, 4),
     b=repeat(2, 1) * column_spatial(4, 8),
-    c=_MMA_M16N8_C,
 )
 """`mma.m16n8k8` of tf32, with f32 accumulators; each element is a register.
 
@@ -60,7 +57,6 @@ PTX ISA, "Matrix Fragments for mma.m16n8k8" (9.7.14.5.7 in version 9.2).
 MMA_M16N8K4_TF32 = MmaFragments(
     a=repeat(2, 1) * spatial(8, 4),
     b=column_spatial(4, 8),
-    c=_MMA_M16N8_C,
 )
 """`mma.m16n8k4` of tf32, with f32 accumulators; each element is a register.
 

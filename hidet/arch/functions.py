@@ -191,11 +191,6 @@ RANDOM_FUNCTIONS: dict[str, ScalarFunction] = _table(
 """Random number generators on words, by name."""
 
 
-def _numpy(name: str) -> Callable[[float], float]:
-    """Return a function of numpy, which returns infinity or NaN where Python raises an error."""
-    return getattr(np, name)
-
-
 def _rsqrt(x: float) -> float:
     return float(1 / np.sqrt(x))
 
@@ -211,15 +206,16 @@ FAST_FUNCTIONS: dict[str, ScalarFunction] = {
         meaning=meaning,
         summary=f"{name}(x) of an f32 by one instruction, with an error of {error}",
     )
+    # Functions of numpy return infinity or NaN where Python raises an error.
     for name, meaning, ptx, arch, error in (
-        ("exp2", _numpy("exp2"), "ex2.approx.ftz", 50, "about 2^-22 of the result"),
-        ("log2", _numpy("log2"), "lg2.approx.ftz", 50, "about 2^-22"),
-        ("sin", _numpy("sin"), "sin.approx.ftz", 50, "about 2^-20 from -pi to pi"),
-        ("cos", _numpy("cos"), "cos.approx.ftz", 50, "about 2^-20 from -pi to pi"),
-        ("tanh", _numpy("tanh"), "tanh.approx", 75, "about 2^-11 of the result"),
-        ("rcp", _numpy("reciprocal"), "rcp.approx.ftz", 50, "about 2^-23 of the result"),
+        ("exp2", np.exp2, "ex2.approx.ftz", 50, "about 2^-22 of the result"),
+        ("log2", np.log2, "lg2.approx.ftz", 50, "about 2^-22"),
+        ("sin", np.sin, "sin.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("cos", np.cos, "cos.approx.ftz", 50, "about 2^-20 from -pi to pi"),
+        ("tanh", np.tanh, "tanh.approx", 75, "about 2^-11 of the result"),
+        ("rcp", np.reciprocal, "rcp.approx.ftz", 50, "about 2^-23 of the result"),
         ("rsqrt", _rsqrt, "rsqrt.approx.ftz", 50, "about 2^-22 of the result"),
-        ("sqrt", _numpy("sqrt"), "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
+        ("sqrt", np.sqrt, "sqrt.approx.ftz", 50, "about 2^-23 of the result"),
     )
 }
 """Approximate functions of an f32 by name; subnormals are flushed to zero. The CPU is precise."""

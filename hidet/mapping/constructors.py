@@ -11,10 +11,8 @@ from hidet.mapping.task_map import TaskMap
 def spatial(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
     """Return the map of one task for each of d0 * d1 * ... workers.
 
-    Args:
-        dims: the extents.
-        ranks: the position of each dimension in the traversal order, 0 the slowest; by default
-            row-major.
+    `ranks` are the positions of the dimensions in the traversal order, 0 the slowest; by default
+    row-major.
 
     Raises:
         MappingError: for non-positive extents, or ranks that are no permutation.
@@ -25,11 +23,8 @@ def spatial(*dims: int, ranks: Sequence[int] | None = None) -> TaskMap:
 def repeat(*dims: int, ranks: Sequence[int] | None = None, attrs: str | None = None) -> TaskMap:
     """Return the map of one worker that runs all d0 * d1 * ... tasks.
 
-    Args:
-        dims: the extents.
-        ranks: the traversal order, as in `spatial`.
-        attrs: unroll hints per dimension, or one for all: `u` unrolls fully, `u4` by four, `.`
-            not; see `TaskMap.hints`.
+    `ranks` are those of `spatial`, `attrs` unroll hints per dimension, or one for all: `u` unrolls
+    fully, `u4` by four, `.` not; see `TaskMap.hints`.
 
     Raises:
         MappingError: for non-positive extents, ranks that are no permutation, or invalid hints.
@@ -85,25 +80,19 @@ def auto_map(
     >>> auto_map(8, 96, workers=64)
     repeat(4, 3) * spatial(2, 32)
 
-    Args:
-        shape: the shape of the tile.
-        workers: the number of workers.
-        ranks: the order of the dimensions, as in `spatial`, for both factors.
-        on_fail: called with the error message first; it may raise another error.
+    `ranks` are those of `spatial`, for both factors; `on_fail` is called with the error message
+    first, and may raise another error.
 
     Raises:
         MappingError: the number of tasks is no multiple of the number of workers.
     """
     if workers < 1 or prod(shape) % workers != 0:
-        message = (
-            f"cannot spread the {prod(shape)} tasks of shape {shape} evenly over {workers} workers"
-        )
+        tasks = f"{prod(shape)} tasks of shape {shape}"
+        message = f"cannot spread the {tasks} evenly over {workers} workers"
         if on_fail is not None:
             on_fail(message)
-        raise MappingError(
-            message,
-            hint="the number of tasks must be a multiple of the number of workers",
-        )
+        hint = "the number of tasks must be a multiple of the number of workers"
+        raise MappingError(message, hint=hint)
     spread = [1] * len(shape)
     left = workers
     for dim in reversed(traversal_order(shape, ranks)):

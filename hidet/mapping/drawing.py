@@ -27,10 +27,7 @@ def draw(tasks: TaskMap, limit: int = 32) -> str:
 
 
 def draw_table(cell: Callable[[tuple[int, ...]], str], extents: tuple[int, ...], limit: int) -> str:
-    """Return a table of one or two dimensions as text, with row and column numbers.
-
-    At most `limit` rows and columns are drawn; more are shown as `..`.
-    """
+    """Return a table of one or two dimensions as text, with row and column numbers."""
     *outer, columns = extents
     rows = outer[0] if outer else 1
     shown_rows, shown_columns = min(rows, limit), min(columns, limit)

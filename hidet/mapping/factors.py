@@ -18,11 +18,7 @@ class MappingError(HidetError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor of a product.
-
-    Attributes:
-        kind: the kind.
-        dims: its extent in each dimension; for `replicate`, the number of workers.
+    """One factor of a product: its extent in each dimension; for `replicate`, its workers.
 
     Raises:
         MappingError: for an unknown kind, or missing or non-positive extents.
@@ -142,13 +138,6 @@ class Digit:
         value = task[dim] // stride % extent     task[dim] = sum(value * stride)
 
     A `replicate` digit moves in no dimension: its `dim` is -1, its `stride` 0.
-
-    Attributes:
-        kind: the kind of its factor.
-        dim: the task dimension in which it moves.
-        extent: the number of values.
-        stride: its stride in the task dimension.
-        weight: its weight in the worker or register index.
     """
 
     kind: Kind

@@ -22,13 +22,7 @@ class Swizzle:
         change = index[regards] // regards_step % regards_extent
         index[dim] += ((digit ^ change) - digit) * step
 
-    Attributes:
-        dim: the permuted dimension.
-        step: the stride of its digit.
-        extent: the extent of the digit, a power of two.
-        regards: the controlling dimension.
-        regards_step: the stride of its digit.
-        regards_extent: the extent of that digit, not more than the other.
+    `extent` is a power of two, and `regards_extent` not more than that.
     """
 
     dim: int
@@ -50,11 +44,8 @@ class SwizzledLayout:
     """A memory layout with permuted elements.
 
     `row_major(8, 4).swizzle(1)` has element (i, j) where `row_major(8, 4)` has (i, j ^ i % 4). It
-    composes with task maps by `*` and `+`.
-
-    Attributes:
-        base: the layout of the permuted elements.
-        swizzles: the permutations, in order of application to an index.
+    composes with task maps by `*` and `+`. `base` is the layout of the permuted elements; the
+    `swizzles` are applied to an index in order.
     """
 
     base: TaskMap

@@ -128,14 +128,6 @@ class TaskMap:
         """The number of owners of every task."""
         return prod(digit.extent for digit in self.replicate_digits)
 
-    def covers(self) -> bool:
-        """Return whether every task has an owner, as in every product of factors."""
-        return self.workers * self.tasks_per_worker == prod(self.shape) * self.replication
-
-    def is_injective(self) -> bool:
-        """Return whether every task has a single owner."""
-        return self.replication == 1
-
     # Evaluation.
 
     def __call__(self, *index: Any) -> Any:
@@ -185,9 +177,7 @@ class TaskMap:
     def on(self, worker: SupportsIndex, *, bound: Sequence[int] | None = None) -> list[Task]:
         """Return the tasks of a worker, in order, as in `for i, j in tasks.on(worker)`.
 
-        Args:
-            worker: the worker, which may be symbolic in a script.
-            bound: exclusive upper bounds of the tasks.
+        The worker may be symbolic in a script. `bound` are exclusive upper bounds of the tasks.
         """
         limits = self.shape if bound is None else bound
         tasks = self.tasks_of(index(worker))
@@ -266,12 +256,8 @@ class TaskMap:
         """Return the layout in which elements are permuted along a dimension.
 
         Element (i, j) of `row_major(m, n).swizzle(1)` is where `row_major(m, n)` has (i, j ^ i %
-        n); with `log_step` the index i counts in steps of 2 ** log_step.
-
-        Args:
-            dim: the permuted dimension, whose extent is a power of two.
-            regards_dim: the dimension that controls it; by default the other one of two.
-            log_step: the number of low bits of its index that are ignored.
+        n); with `log_step` the index i counts in steps of 2 ** log_step. The extent of the permuted
+        dimension is a power of two; `regards_dim` is by default the other one of two.
 
         Raises:
             MappingError: there are no such dimensions, or the map is not a memory layout.

@@ -87,7 +87,7 @@ def test_mma(fragment: TaskMap, shape: tuple[int, int], registers: int, formula:
     assert fragment.workers == 32
     assert fragment.shape == shape
     assert fragment.tasks_per_worker == registers
-    assert fragment.is_injective()
+    assert fragment.replication == 1
     for lane in range(32):
         assert fragment(lane) == [formula(lane >> 2, lane % 4, i) for i in range(registers)]
 
@@ -97,7 +97,7 @@ def test_wgmma_accumulator(n: int):
     fragment = wgmma_accumulator(n)
     assert fragment.workers == 128
     assert fragment.shape == (64, n)
-    assert fragment.is_injective()
+    assert fragment.replication == 1
     for thread in range(128):
         assert fragment(thread) == [
             (
@@ -124,7 +124,7 @@ def test_wgmma_accumulator_of_no_instruction(n: int):
 def test_wgmma_a(fragment: TaskMap, shape: tuple[int, int], of_warp: Formula):
     assert fragment.workers == 128
     assert fragment.shape == shape
-    assert fragment.is_injective()
+    assert fragment.replication == 1
     for thread in range(128):
         warp, lane = divmod(thread, 32)
         rows_and_columns = [of_warp(lane >> 2, lane % 4, i) for i in range(shape[1] // 2)]
