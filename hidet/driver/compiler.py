@@ -133,7 +133,5 @@ def binaries_of(plan: Plan, device: torch.device) -> dict[str, bytes]:
 @resource_errors("the graph cannot be loaded")
 def load_binaries(plan: Plan, binaries: Mapping[str, bytes], device: torch.device) -> CompiledGraph:
     """Return the compiled graph of a plan with these binaries, by their keys."""
-    library = None
-    if plan.target != "cpu":
-        library = native_library(CompileOptions.current().store())
+    library = None if plan.target == "cpu" else native_library(CompileOptions.current().store())
     return CompiledGraph(plan, binaries, device, native=library)

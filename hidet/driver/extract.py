@@ -1,6 +1,7 @@
 """Extracts the plan of a program from its host functions, after `plan-memory`."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -9,11 +10,8 @@ from xdsl.dialects.memref import CopyOp
 from xdsl.ir import SSAValue
 from xdsl.utils.symbol_table import SymbolTable
 
-from hidet.dialects.cuda.attributes import BufferKind
-from hidet.dialects.cuda.host import BufferOp, LaunchOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import BufferKind, BufferOp, KernelOp, LaunchOp, TensorMapOp
 from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.cuda.tensor_map import TensorMapOp
 from hidet.dialects.host_functions import (
     ARENA_BYTES,
     FORWARD,
@@ -46,7 +44,6 @@ class _Extraction:
         self.symbols = SymbolTable(module)
         self.kernels: list[Kernel] = []
         self.numbers: dict[str, int] = {}
-        self.constants: dict[str, TensorSpec] = {}
 
     def plan(self, target: str) -> Plan:
         """Return the plan."""
@@ -60,17 +57,19 @@ class _Extraction:
         hosts = [_Host(forward, input_count)]
         if prepare is not None:
             hosts.insert(0, _Host(prepare, 0))
-        for host in hosts:
-            self._collect_constants(host)
+        constants: dict[str, TensorSpec] = {}
+        for value, argument in chain.from_iterable(host.arguments.items() for host in hosts):
+            if argument.space == "constant":
+                name, spec = str(argument.at), tensor_spec(value.type)
+                if constants.setdefault(name, spec) != spec:
+                    raise LegalityError(f"constant '{name}' is {constants[name]} and {spec}")
         launches = {host.function: self._launches(host) for host in hosts}
         return Plan(
             target=target,
             inputs=tuple(specs[:input_count]),
             outputs=tuple(specs[input_count:]),
             # In the order of the caller's arguments: p2 before p10.
-            constants=dict(
-                sorted(self.constants.items(), key=lambda each: (len(each[0]), each[0]))
-            ),
+            constants=dict(sorted(constants.items(), key=lambda each: (len(each[0]), each[0]))),
             kernels=tuple(self.kernels),
             prepare=() if prepare is None else launches[prepare],
             forward=launches[forward],
@@ -82,16 +81,6 @@ class _Extraction:
     def _function(self, name: str) -> FuncOp | None:
         function = self.symbols.lookup(name)
         return function if isinstance(function, FuncOp) else None
-
-    def _collect_constants(self, host: "_Host") -> None:
-        """Collect the weights of a function."""
-        for value, argument in host.arguments.items():
-            if argument.space != "constant":
-                continue
-            spec = tensor_spec(value.type)
-            name = str(argument.at)
-            if self.constants.setdefault(name, spec) != spec:
-                raise LegalityError(f"constant '{name}' is {self.constants[name]} and {spec}")
 
     def _launches(self, host: "_Host") -> tuple[Launch, ...]:
         """Return the launches of a function, except those with an empty grid."""

@@ -13,9 +13,8 @@ from xdsl.ir import Attribute
 
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK
 from hidet.backend.printer.kernel import origins_of
-from hidet.dialects.cuda.kernel import DYNAMIC, KernelOp
+from hidet.dialects.cuda import DYNAMIC, KernelOp, TensorMapType
 from hidet.dialects.cuda.names import symbol_of
-from hidet.dialects.cuda.tensor_map import TensorMapType
 from hidet.dialects.locations import lines_of
 from hidet.driver.plan_types import packer_of
 from hidet.errors import CompilationError, HidetError

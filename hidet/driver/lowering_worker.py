@@ -19,6 +19,7 @@ with loading():
     from hidet.dialects.compute import FusionOp
     from hidet.dialects.cuda import LaunchOp
     from hidet.dialects.locations import located_text
+    from hidet.dialects.walking import ops_of_class
     from hidet.driver.extract import extract_plan
     from hidet.legality.architecture import check_architecture
     from hidet.lowering.blame import blame
@@ -41,14 +42,10 @@ def lower(request: Message) -> Message:
 
 
 def lower_kernel(request: Message) -> Message:
-    """Lower a kernel.
+    """Lower the `kernel` of a request, after `schedule-pipeline`, with the `options` of passes.
 
-    Args:
-        request: the text of the `kernel`, after `schedule-pipeline`, and the `options` of passes.
-
-    Returns:
-        The `source`, None for an empty grid, the lowered kernel without its body as `header`, and
-        the name and seconds of each step as `times`.
+    The reply has the `source`, None for an empty grid, the lowered kernel without its body as
+    `header`, and the name and seconds of each step as `times`.
     """
     times: list[tuple[str, float]] = []
     last = perf_counter()
@@ -76,27 +73,21 @@ def lower_kernel(request: Message) -> Message:
 
 
 def lower_candidate(request: Message) -> Message:
-    """Lower a program of one fusion.
+    """Lower the `program` of a request, of one fusion with a `config`, for an `arch`.
 
-    Args:
-        request: the text of the `program`, the `config` of its fusion, the `arch`, and a `number`
-            that makes the names of its kernels unique.
-
-    Returns:
-        The `source` of its kernels, and its `plan`, without the keys of binaries.
+    Its `number` makes the names of kernels unique. The reply has the `source` of the kernels, and
+    the `plan` without the keys of binaries.
     """
     module = Parser(CONTEXT, request["program"]).parse_module()
     config = Parser(CONTEXT, request["config"]).parse_attribute()
     assert isinstance(config, DictionaryAttr)
-    for op in module.walk():
-        if isinstance(op, FusionOp):
-            op.config = config
+    for op in ops_of_class(module, FusionOp):
+        op.config = config
     arch = Arch.parse(request["arch"])
     run_pipeline(module, CONTEXT, PassOptions(str(arch)), pipeline="kernels-pipeline")
     kernels, suffix = kernels_of(module), f"_{request['number']}"
-    for op in module.walk():
-        if isinstance(op, LaunchOp):
-            op.kernel = SymbolRefAttr(op.kernel.string_value() + suffix)
+    for op in ops_of_class(module, LaunchOp):
+        op.kernel = SymbolRefAttr(op.kernel.string_value() + suffix)
     for kernel in kernels:
         kernel.sym_name = StringAttr(kernel.sym_name.data + suffix)
         check_architecture(kernel, arch)

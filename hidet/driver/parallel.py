@@ -37,9 +37,8 @@ MIN_OPERATORS, MIN_KERNELS = 24, 8
 def kernel_workers(module: ModuleOp, options: CompileOptions) -> WorkerPool | None:
     """Return workers for the kernels of a program of the graph dialect, which are not started yet.
 
-    Returns:
-        None if the program is too small or there are too few cores, or if the options ask for the
-        program after each pass, or for checks of it.
+    None if the program is too small or there are too few cores, or if the options ask for the
+    program after each pass, or for checks of it.
     """
     count = min(options.num_workers, MAX_WORKERS)
     if count < MIN_WORKERS or options.dump_dir or options.verify_level or options.strict:
@@ -60,12 +59,10 @@ def lower_kernels(
 ) -> bool:
     """Lower the kernels of a program by `lowering-pipeline`, and replace their bodies by binaries.
 
-    The program comes from `schedule-pipeline`. Each kernel is built as soon as it is lowered. If a
-    pass or a worker fails, nothing is replaced, so that the passes can run in this process, with
-    their errors; a crash is warned of.
-
-    Returns:
-        Whether the kernels are lowered; not if there are too few.
+    Return whether they are lowered; not if there are too few. The program comes from
+    `schedule-pipeline`. Each kernel is built as soon as it is lowered. If a pass or a worker fails,
+    nothing is replaced, so that the passes can run in this process, with their errors; a crash is
+    warned of.
     """
     kernels = kernels_of(module)
     if len(kernels) < MIN_KERNELS:

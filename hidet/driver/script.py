@@ -21,8 +21,7 @@ from hidet.backend.cache import artifact_key
 from hidet.backend.printer import print_kernels
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
-from hidet.dialects.cuda import PrintfOp
-from hidet.dialects.cuda.kernel import KernelOp
+from hidet.dialects.cuda import KernelOp, PrintfOp
 from hidet.dialects.cuda.marks import INSTRUMENTED, MAY_ALIAS, ON_CPU
 from hidet.driver.host_code import (
     Launch,
@@ -178,19 +177,20 @@ class CompiledFunction:
         self._op = op
         self._kernels = kernels
         self._launched = launched_kernels(op)
+        all_marks = [kernels.ops[name].attributes for name in self._launched]
         what = "kernel" if function.name in kernels.ops else "function"
         self.arguments = Arguments(
             f"{what} '{self.name}'",
             function.parameters,
             written_arguments(op, kernels.ops),
             optional_arguments(op, kernels.ops),
-            all(MAY_ALIAS in kernels.ops[name].attributes for name in self._launched),
+            all(MAY_ALIAS in marks for marks in all_marks),
         )
-        self._on_cpu = any(ON_CPU in kernels.ops[name].attributes for name in self._launched)
+        self._on_cpu = any(ON_CPU in marks for marks in all_marks)
         self._result = function.result
         self._bind = compile_host(op)
         self._bound: dict[torch.device, Callable[..., Any]] = {}
-        self._is_strict = any(is_strict(kernels.ops[name]) for name in self._launched)
+        self._is_strict = any(INSTRUMENTED in marks for marks in all_marks)
 
     def source(self, color: bool = False) -> str:
         """Return the kernels that it launches as CUDA C++; `color` is ignored."""
@@ -301,7 +301,8 @@ class LoadedKernels:
 @resource_errors("the kernels cannot be compiled")
 def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Launch]:
     """Compile kernels for a device, or find them in the cache, and load them."""
-    options = replace(CompileOptions.current(), strict=any(map(is_strict, ops)))
+    is_strict = any(INSTRUMENTED in op.attributes for op in ops)
+    options = replace(CompileOptions.current(), strict=is_strict)
     toolchain = find_toolchain(device, options)
     target = toolchain.target
     arch = Arch.parse(target)
@@ -337,11 +338,6 @@ def _load(ops: Sequence[KernelOp], device: torch.device, dump: Dump) -> list[Lau
         else lambda *_: None  # an empty grid
         for op in ops
     ]
-
-
-def is_strict(op: KernelOp) -> bool:
-    """Return whether a kernel was instrumented for strict mode."""
-    return INSTRUMENTED in op.attributes
 
 
 FUNCTIONS: WeakValueDictionary[str, CompiledFunction] = WeakValueDictionary()

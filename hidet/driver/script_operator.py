@@ -61,11 +61,7 @@ def call_operator(key: str, arguments: Sequence[Any]) -> None:
 def call_functionally(
     key: str, read: Sequence[torch.Tensor], written: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Call the operator of a function without writing its arguments.
-
-    Returns:
-        The new values of the last arguments.
-    """
+    """Call the operator of a function; return the new values of what it would write."""
     operator: Operator = getattr(torch.ops.hidet_script, operator_name(key)).default
     names = [argument.name for argument in operator._schema.arguments]  # pyright: ignore[reportPrivateUsage]
     first, last = names[: len(read)], names[len(read) :]

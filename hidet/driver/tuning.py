@@ -139,12 +139,12 @@ def make_tuner(target: Target, *, again: bool = False, cold: bool = False) -> Tu
     """
     options = target.options
     conditions = Conditions(
-        0 if options.strict else options.search_space,
         target.arch,
         f"{source_fingerprint()} {target.toolchain.fingerprint()}",
+        cold,
+        0 if options.strict else options.search_space,
         target.device,
         options.progress,
         again,
-        cold,
     )
     return Tuner(conditions, Winners(target.store), partial(CandidateBuilder, target))

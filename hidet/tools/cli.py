@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hidet
 from hidet import option
@@ -92,11 +92,9 @@ def _devices() -> list[str]:
     """Describe the CUDA devices that torch sees."""
     import torch
 
-    described: list[str] = []
-    for index in range(torch.cuda.device_count()):
-        major, minor = torch.cuda.get_device_capability(index)
-        described.append(f"{torch.cuda.get_device_name(index)} (sm_{major}{minor})")
-    return described
+    numbers = range(torch.cuda.device_count())
+    found: list[Any] = [torch.cuda.get_device_properties(number) for number in numbers]
+    return [f"{each.name} (sm_{each.major}{each.minor})" for each in found]
 
 
 def _show_env(_: argparse.Namespace) -> None:

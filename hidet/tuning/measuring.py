@@ -117,13 +117,10 @@ class Bench:
     def answer(self, request: Message) -> Message:
         """Measure candidates, or compare one with others.
 
-        Args:
-            request: `device`, `seed`, `l2_bytes`, `length` (of the sums), and `candidates`. With
-                `against`, other candidates, the only candidate is compared with them.
-
-        Returns:
-            `microseconds` of each candidate; with `against` also `results`, the number of the first
-            one that it agrees with, or their count, and `apart`, its distance to the nearest.
+        A request has `device`, `seed`, `l2_bytes`, `length` (of the sums), and `candidates`. With
+        `against`, other candidates, the only candidate is compared with them. The reply has the
+        `microseconds` of each candidate; with `against` also `results`, the number of the first one
+        that it agrees with, or their count, and `apart`, its distance to the nearest.
 
         Raises:
             HidetError: a kernel could not be loaded or launched.
@@ -286,18 +283,13 @@ def _difference(a: torch.Tensor, b: torch.Tensor, length: int) -> float:
         return float((a != b).float().mean()) / DIFFERENT_STEPS
     rounding = torch.finfo(a.dtype).eps
     wide = torch.promote_types(a.dtype, torch.float32)
-    parts = list(zip(_parts(a), _parts(b), strict=True))
+    pairs = zip(torch.split(a.flatten(), PART), torch.split(b.flatten(), PART), strict=True)
+    parts = list(pairs)
     squares = sum(float(y[y.isfinite()].to(wide).square().sum()) for _, y in parts)
     size = (squares / b.numel()) ** 0.5
     sums = SUM_ROUNDINGS * torch.finfo(wide).eps * max(length, 1) ** 0.5
     relative = ROUNDINGS * rounding + sums
     return max(_part_difference(x.to(wide), y.to(wide), relative, size) for x, y in parts)
-
-
-def _parts(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Split the elements of a tensor."""
-    flat = tensor.flatten()
-    return [flat[start : start + PART] for start in range(0, flat.numel(), PART)]
 
 
 def _part_difference(a: torch.Tensor, b: torch.Tensor, relative: float, size: float) -> float:

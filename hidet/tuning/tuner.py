@@ -14,7 +14,6 @@ from typing import Any, Protocol, TypeAlias
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.parser import Parser
 
-from hidet.arch.chips import Arch
 from hidet.backend.build import PROGRESS, ProgressBar
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
@@ -55,20 +54,17 @@ class Builder(Protocol):
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """The settings of a tuner: options, the fingerprint of compilers, the device to measure on.
+class Conditions(Setting):
+    """The settings of a tuner: those of all problems, options, and the device to measure on.
 
     With `again`, problems that have a winner are searched again, and it is replaced; with `cold`,
     weights are not in the L2 cache, however small they are.
     """
 
     space: int
-    arch: Arch
-    version: str
     device: str
     progress: str
     again: bool = False
-    cold: bool = False
 
 
 class Tuner:
@@ -100,7 +96,7 @@ class Tuner:
         """
         conditions = self._conditions
         cold = conditions.cold or weight_bytes(module) > conditions.arch.l2_bytes
-        setting = Setting(conditions.arch, conditions.version, cold)
+        setting = replace(conditions, cold=cold)
         problems: dict[str, Problem] = {}
         fusions: list[tuple[FusionOp, str]] = []
         for fusion, template in open_fusions(module, conditions.arch):

@@ -57,7 +57,7 @@ class FakeBuilder:
 
 
 def make_tuner(store, builder, space=1):
-    conditions = Conditions(space, Arch.parse("cpu"), "1", "cpu", "off")
+    conditions = Conditions(Arch.parse("cpu"), "1", False, space, "cpu", "off")
     return Tuner(conditions, Winners(store), lambda: nullcontext(builder))
 
 
@@ -169,7 +169,7 @@ def test_measured_while_others_are_built(store, monkeypatch, arch):
     )
     monkeypatch.setattr(tuner_module, "_Bench", lambda conditions: bench)
     monkeypatch.setattr(Tuner, "_keep", lambda self, search: events.append("kept"))
-    conditions = Conditions(2, Arch.parse(arch), "1", arch, "off")
+    conditions = Conditions(Arch.parse(arch), "1", False, 2, arch, "off")
     tuner = Tuner(conditions, Winners(store), lambda: nullcontext(Builder()))
     tuner.search([Rounds(["a1"], ["a2"]), Rounds(["b1", "b2"])])
     order = ["built a1", "measured a1", "built b1", "measured b1", "built b2", "measured b2"]

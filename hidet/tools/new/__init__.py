@@ -278,15 +278,18 @@ def new_instruction(tree: Tree, name: str, operands: int | None = None) -> list[
 
 _NEXT_STEPS = {
     "pass": (
+        "",
         "replace the pattern, the docstrings and the cases of the lit test",
         "add it to a pipeline with a reason in hidet/lowering/pipelines.py, and to the table in "
         "docs/architecture.md",
     ),
     "op": (
+        " tests/dialects",
         "replace the operands, the verifier and the cases of the lit tests",
         "lower it in a pass, or print it: a row of a table in hidet/backend/printer/",
     ),
     "operator": (
+        " tests/lowering/graph/test_elementwise.py tests/frontends/torch/test_operators.py",
         "replace the summary and, where there are, the reason in decompositions.py and the rule in "
         "hidet/lowering/graph/compute_rules/scalars.py",
         "for hidet.ops: a line in hidet/frontends/trace/operators/, and a case of it in "
@@ -294,27 +297,20 @@ _NEXT_STEPS = {
         "list it: python -m hidet.frontends.torch.listing > docs/operators.md",
     ),
     "instruction": (
+        " tests/arch/test_functions.py tests/frontends/script/test_scalar_functions.py",
         "replace the bodies, in Python and in the device header, and the summary",
         "add a reference to tests/arch/test_functions.py",
         "list it: python tests/test_names_page.py",
     ),
 }
-
-
-_TESTS = {
-    "pass": "",
-    "op": " tests/dialects",
-    "operator": " tests/lowering/graph/test_elementwise.py tests/frontends/torch/test_operators.py",
-    "instruction": " tests/arch/test_functions.py tests/frontends/script/test_scalar_functions.py",
-}
-"""The tests that walk the tables of the new entry, besides that of the registry."""
+"""The tests that walk the tables of the new entry, besides that of the registry; then the steps."""
 
 
 def next_steps(what: str, changed: list[str]) -> str:
     """Return what the author of a new pass, operation or the like does with the changed files."""
     tests = " ".join(path for path in changed if path.startswith("lit_tests/"))
-    tests += f" tests/test_registry.py{_TESTS[what]}"
-    steps = (*_NEXT_STEPS[what], f"run: .venv/bin/pytest {tests}")
+    others, *steps = _NEXT_STEPS[what]
+    steps.append(f"run: .venv/bin/pytest {tests} tests/test_registry.py{others}")
     return "\n".join(["Next, as CONTRIBUTING.md explains:", *(f"  - {step}" for step in steps)])
 
 
