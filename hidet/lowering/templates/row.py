@@ -374,13 +374,16 @@ class _RowKernel:
 def _run_across(fusion: FusionOp) -> int:
     """Return how many adjacent rows have adjacent elements in all reductions.
 
-    0 if there are none, or elements of a row are adjacent.
+    0 if there are none, or elements of a row are adjacent. What is loaded per row, or per place in
+    one, does not matter.
     """
-    forms, runs = IndexForms(), list[int]()
+    forms, runs, size = IndexForms(), list[int](), _rows(fusion).size
     for grid in ops_of_class(fusion.body, GridOp):
         for reduce in row_reduces(grid):
             inner, outer = map(_innermost, (reduce, grid))
-            loads = [linear_index_of_load(forms, op) for op in ops_of_class(reduce, LoadOp)]
+            found = ops_of_class(reduce, LoadOp)
+            large = [op for op in found if size_of(op.source) >= size] or found
+            loads = [linear_index_of_load(forms, op) for op in large]
             if inner is None or outer is None or any(at.coefficient_of(inner) == 1 for at in loads):
                 return 0
             runs.append(gcd(*(_run_of_index(at, outer, prod(grid.shape)) for at in loads)))

@@ -190,6 +190,21 @@ def test_log_softmax_over_an_inner_axis(check):
     )
 
 
+def test_weighted_sum_of_columns(check):
+    """A weight per row of the matrix, and an offset per column."""
+    x, w, b = torch.randn(300, 96), torch.randn(300, 1), torch.randn(96)
+    check(
+        """
+        %o = graph.sub %x, %b : (tensor<300x96xf32>, tensor<96xf32>) -> tensor<300x96xf32>
+        %p = graph.mul %o, %w : (tensor<300x96xf32>, tensor<300x1xf32>) -> tensor<300x96xf32>
+        %s = graph.sum %p {axes = array<i64: 0>} : (tensor<300x96xf32>) -> tensor<96xf32>
+        """,
+        {"x": x, "w": w, "b": b},
+        {"s": ((x.double() - b.double()) * w.double()).sum(0)},
+        tolerance=1e-5,
+    )
+
+
 def test_elements_and_sums_of_columns(check):
     """What is summed up along columns is a result, too: it is computed once, as in a backward pass.
 
