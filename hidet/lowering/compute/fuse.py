@@ -353,9 +353,9 @@ def is_better_recomputed(
     """
     readers = reads.readers(grid.result).keys()
     sources = {load.source for load in loads_of(grid) if group.holds(load.source)}
-    if not readers or not all(isinstance(each, GridOp) for each in readers):
+    if not (sources and readers and is_cheap_again(grid)):
         return False
-    if not is_cheap_again(grid):
+    if not all(isinstance(each, GridOp) for each in readers):
         return False
     outside, joined = _readers_outside(grid, group, reads, groups)
     if all(2 * nbytes_of(source) <= nbytes_of(grid.result) for source in sources):

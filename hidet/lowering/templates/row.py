@@ -374,16 +374,13 @@ class _RowKernel:
 def _run_across(fusion: FusionOp) -> int:
     """Return how many adjacent rows have adjacent elements in all reductions.
 
-    0 if there are none, or elements of a row are adjacent. What is loaded per row, or per place in
-    one, does not matter.
+    0 if there are none, or elements of a row are adjacent.
     """
-    forms, runs, size = IndexForms(), list[int](), _rows(fusion).size
+    forms, runs = IndexForms(), list[int]()
     for grid in ops_of_class(fusion.body, GridOp):
         for reduce in row_reduces(grid):
             inner, outer = map(_innermost, (reduce, grid))
-            found = ops_of_class(reduce, LoadOp)
-            large = [op for op in found if size_of(op.source) >= size] or found
-            loads = [linear_index_of_load(forms, op) for op in large]
+            loads = [linear_index_of_load(forms, op) for op in ops_of_class(reduce, LoadOp)]
             if inner is None or outer is None or any(at.coefficient_of(inner) == 1 for at in loads):
                 return 0
             runs.append(gcd(*(_run_of_index(at, outer, prod(grid.shape)) for at in loads)))
