@@ -102,3 +102,16 @@ func.func @beside(%x : tensor<8x512x768xf32>, %y : tensor<8x512x768xf32>) -> (te
   %t = graph.sum %x {axes = array<i64: 0, 1>} : (tensor<8x512x768xf32>) -> tensor<768xf32>
   func.return %s, %t : tensor<768xf32>, tensor<768xf32>
 }
+
+// -----
+
+// Of long columns a block keeps no elements until it has summed them up: they are stored first.
+
+// CHECK-LABEL: func.func @long
+// CHECK:         %e = compute.fusion (%x_1 = %x : tensor<2048x4096xf32>) -> (tensor<2048x4096xf32>) {
+// CHECK:         %s = compute.fusion (%e_1 = %e : tensor<2048x4096xf32>) -> (tensor<4096xf32>) {
+func.func @long(%x : tensor<2048x4096xf32>) -> (tensor<2048x4096xf32>, tensor<4096xf32>) {
+  %e = graph.exp %x : tensor<2048x4096xf32>
+  %s = graph.sum %e {axes = array<i64: 0>} : (tensor<2048x4096xf32>) -> tensor<4096xf32>
+  func.return %e, %s : tensor<2048x4096xf32>, tensor<4096xf32>
+}

@@ -5,6 +5,14 @@ import math
 import pytest
 import torch
 from torch.nn import functional
+from xdsl.parser import Parser
+
+from hidet.arch.chips import Arch
+from hidet.context import make_context
+from hidet.dialects.compute import FusionOp
+from hidet.lowering.pipelines import run_pipeline
+from hidet.lowering.templates.row import MAX_KEPT, RowTemplate
+from hidet.pass_options import PassOptions
 
 PRECISIONS = [
     pytest.param(torch.float32, "f32", 2e-6, id="f32"),
@@ -176,6 +184,45 @@ def test_columns(check, shape, axis):
         {"y": functional.softmax(x.double(), axis)},
         tolerance=1e-6,
     )
+
+
+ACROSS = {
+    "weights per row": (
+        "%x : tensor<512x2048xf16>, %w : tensor<512x1xf16>",
+        """%p = graph.mul %x, %w : (tensor<512x2048xf16>, tensor<512x1xf16>) -> tensor<512x2048xf16>
+        %y = graph.sum %p {axes = array<i64: 0>} : (tensor<512x2048xf16>) -> tensor<2048xf16>""",
+        "tensor<2048xf16>",
+    ),
+    "heads": (
+        "%x : tensor<4x12x128x64xf16>",
+        """%t = graph.permute %x {dims = array<i64: 0, 2, 1, 3>}
+            : (tensor<4x12x128x64xf16>) -> tensor<4x128x12x64xf16>
+        %m = graph.reshape %t : (tensor<4x128x12x64xf16>) -> tensor<512x768xf16>
+        %y = graph.sum %m {axes = array<i64: 0>} : (tensor<512x768xf16>) -> tensor<768xf16>""",
+        "tensor<768xf16>",
+    ),
+    "elements too": (
+        "%x : tensor<16x64x16384xf16>",
+        "%y = graph.softmax %x {axis = 1 : i64} : tensor<16x64x16384xf16>",
+        "tensor<16x64x16384xf16>",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body", "result"), [pytest.param(*case, id=name) for name, case in ACROSS.items()]
+)
+def test_adjacent_lanes_have_adjacent_columns(arguments, body, result):
+    """Whatever else is loaded; of elements that are stored, a lane has no more than it keeps."""
+    text = f"func.func @forward({arguments}) -> {result} {{ {body} \n func.return %y : {result} }}"
+    module = Parser(make_context(), text).parse_module()
+    for pipeline in ("graph-pipeline", "compute-pipeline"):
+        run_pipeline(module, make_context(), PassOptions("sm_90a"), pipeline=pipeline)
+    (fusion,) = (op for op in module.walk() if isinstance(op, FusionOp))
+    (config,) = RowTemplate().configs(fusion, Arch.parse("sm_90a"))
+    assert config.across >= 2
+    if body.startswith("%y"):
+        assert config.elements(1, 64).tasks_per_worker <= MAX_KEPT
 
 
 def test_log_softmax_over_an_inner_axis(check):
