@@ -4,19 +4,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
 from xdsl.dialects import scf
-from xdsl.ir import BlockArgument, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import Range
 from hidet.analysis.grids import loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.roofline import Work
 from hidet.dialects.compute import FusionOp, GridOp, IndexedOp, LoadOp, ReduceOp
-from hidet.dialects.graph import MatmulOp, ScaledDotProductAttentionOp
+from hidet.dialects.graph import (
+    AttentionKeyValueGradientsOp,
+    AttentionLogsumexpOp,
+    AttentionQueryGradientOp,
+    MatmulOp,
+    ScaledDotProductAttentionOp,
+)
+from hidet.dialects.graph.attention import ScoresOp
+from hidet.dialects.graph.base import broadcast_shapes
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import reached
 
-_Matmul = MatmulOp | ScaledDotProductAttentionOp
+_Matmul = MatmulOp | ScoresOp
 """The operators that contain matmuls."""
+
+FACTORS: dict[type[Operation], Sequence[str]] = {
+    ScaledDotProductAttentionOp: ("key", "value"),
+    AttentionLogsumexpOp: ("key",),
+    AttentionQueryGradientOp: ("key", "value", "key"),
+    AttentionKeyValueGradientsOp: ("key", "value", "gradient", "query"),
+}
+"""The operands with which scores, or their gradients, are computed or multiplied."""
 
 
 def work_of(fusion: FusionOp) -> Work:
@@ -36,12 +52,13 @@ def _operations(op: _Matmul) -> int:
     """Return the number of multiplications and additions of an operator."""
     if isinstance(op, MatmulOp):
         return 2 * size_of(op.result) * shape_of(op.lhs)[-1]
-    *batch, queries, values = shape_of(op.result)
-    keys, width = shape_of(op.key)[-2:]
+    (*_, queries, _), (*_, keys, _) = shape_of(op.query), shape_of(op.key)
     scores = queries * keys
     if op.causal:
         scores = sum(min(query + 1, keys) for query in range(queries))
-    return 2 * prod(batch) * scores * (width + values)
+    columns = sum(shape_of(getattr(op, name))[-1] for name in FACTORS[type(op)])
+    batch = prod(broadcast_shapes(op.name, *(shape_of(each)[:-2] for each in op.matrices)))
+    return 2 * batch * scores * columns
 
 
 def _moved(fusion: FusionOp) -> int | None:

@@ -92,6 +92,21 @@ def test_attention(works_of, causal):
     assert works_of(text) == [Work(2 * 2 * 4 * scores * 32, moved, "f16")]
 
 
+def test_gradients_of_attention(works_of):
+    """Scores and their gradients are computed in each kernel, and what is summed over them."""
+    x, s = "tensor<2x8x16xf16>", "tensor<2x8x1xf32>"
+    types = f"({x}, {x}, {x}, {x}, {s}, {s})"
+    text = f"""func.func @forward(%q: {x}, %s: {s}) -> ({s}, {x}, tensor<2x2x8x16xf16>) {{
+      %a = graph.attention_logsumexp %q, %q : ({x}, {x}) -> {s}
+      %b = graph.attention_query_gradient %q, %q, %q, %q, %s, %s : {types} -> {x}
+      %c = graph.attention_key_value_gradients %q, %q, %q, %q, %s, %s {{causal = true}}
+        : {types} -> tensor<2x2x8x16xf16>
+      func.return %a, %b, %c : {s}, {x}, tensor<2x2x8x16xf16>
+    }}"""
+    found = [work.operations for work in works_of(text)]
+    assert found == [2 * 2 * 64 * 16, 2 * 2 * 64 * 48, 2 * 2 * 36 * 64]
+
+
 def test_convolution(works_of):
     """A window sees a pixel many times; it is read once, and what is around images is not."""
     x, w, y = "tensor<1x16x10x10xf16>", "tensor<32x16x3x3xf16>", "tensor<1x32x10x10xf16>"

@@ -18,6 +18,7 @@ The operations are grouped by family in the modules of this package and re-expor
 # ruff: noqa: F403
 
 from hidet.dialects.fields import dialect_of
+from hidet.dialects.graph.attention import *
 from hidet.dialects.graph.base import GraphOp as GraphOp
 from hidet.dialects.graph.contraction import *
 from hidet.dialects.graph.creation import *

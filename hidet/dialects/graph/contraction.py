@@ -1,18 +1,17 @@
-"""Operators that multiply, matmul, linear layers, attention and convolutions; sliding windows."""
+"""Operators that multiply, matmul, linear layers and convolutions; sliding windows."""
 
 from abc import ABC
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16, i1
+from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.fields import Field
 from hidet.dialects.graph.base import (
     FALSE,
-    FLOAT64,
     FLOATS,
     INT,
     INTS,
@@ -133,49 +132,6 @@ class LinearOp(GraphOp):
             )
         check_bias(self.name, self.weight, self.bias)
         return TensorType(element_type(self.x), [*sizes[:-1], weights[0]])
-
-
-@irdl_op_definition
-class ScaledDotProductAttentionOp(AnchorOp):
-    """softmax(query key^T * scale + mask) value, over the last two dimensions.
-
-    `scale` is 1 / sqrt(E) by default. A mask of `i1` selects keys, another one is added to the
-    scores. With `causal`, query i attends to the keys 0 ... i only.
-    """
-
-    name = "graph.scaled_dot_product_attention"
-
-    query = operand_def(TENSOR)
-    key = operand_def(TENSOR)
-    value = operand_def(TENSOR)
-    mask = opt_operand_def(TENSOR)
-    causal = prop_def(BoolAttr, default_value=FALSE)
-    scale = opt_prop_def(FLOAT64)
-    precision = prop_def(StringAttr, default_value=IEEE)
-
-    def _infer_type(self) -> Tensor:
-        check_precision(self.name, self.precision)
-        types = [tensor_type(each) for each in (self.query, self.key, self.value)]
-        self.check_same_element(*types)
-        FLOATS.check(self.name, types[0])
-        q, k, v = (each.get_shape() for each in types)
-        if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
-            raise self.invalid(
-                "needs query [..., L, E], key [..., S, E] and value [..., S, V], "
-                "got {}, {} and {}".format(*types)
-            )
-        batch = broadcast_shapes(self.name, q[:-2], k[:-2], v[:-2])
-        if self.mask is not None:
-            self._check_mask(tensor_type(self.mask), (*batch, q[-2], k[-2]))
-        return TensorType(types[0].element_type, [*batch, q[-2], v[-1]])
-
-    def _check_mask(self, mask: Tensor, scores: tuple[int, ...]) -> None:
-        """Raise `VerifyException` unless the mask fits the scores."""
-        element = element_type(self.query)
-        if mask.element_type not in (i1, element):
-            raise self.invalid(f"the mask must be of i1 or of {element}")
-        if broadcast_shapes(self.name, scores, mask.get_shape()) != scores:
-            raise self.invalid(f"{mask} does not broadcast to scores {list(scores)}")
 
 
 @dataclass(frozen=True)

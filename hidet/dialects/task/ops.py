@@ -297,11 +297,12 @@ class MatmulOp(FieldAccessOp):
     """`task.matmul %a, %b to %c on %w`: `c[i, j] += sum over k of a[i, k] * b[k, j]`.
 
     `%a` (M x K) and `%b` (K x N) are shared tiles, `%c` (M x N) is a register tile, whose map
-    distributes the work. `%a[%stage]` is a stage of a ring. `%a` may be a register tile, of
-    fragments, and so may `%b` with FMA. FMA sums K in ascending order; `via "m16n8k16_f16_f32"`
-    selects a tensor core instruction (`hidet.arch.products.find_product`), with unspecified order.
-    An `async` matmul (`wgmma`) is only issued: its tiles and `%c` must not be accessed until a
-    `cuda.wgmma_wait` for its group. With `overwrite` (`wgmma`) it overwrites `%c`.
+    distributes the work. `%a[%stage]` is a stage of a ring. `%b transposed` is an N x K tile. `%a`
+    may be a register tile, of fragments, and so may `%b` with FMA. FMA sums K in ascending order;
+    `via "m16n8k16_f16_f32"` selects a tensor core instruction
+    (`hidet.arch.products.find_product`), with unspecified order. An `async` matmul (`wgmma`) is
+    only issued: its tiles and `%c` must not be accessed until a `cuda.wgmma_wait` for its group.
+    With `overwrite` (`wgmma`) it overwrites `%c`.
     """
 
     name = "task.matmul"
@@ -315,19 +316,27 @@ class MatmulOp(FieldAccessOp):
     accumulator = operand_def(MemRefType)
     worker = operand_def(IndexType)
     via = opt_prop_def(StringAttr)
+    transposed = opt_prop_def(UnitAttr)
     is_async = opt_prop_def(UnitAttr, prop_name="async")
     overwrites = opt_prop_def(UnitAttr, prop_name="overwrite")
 
     irdl_options = SEGMENTED
     assembly_format = (
-        "$lhs (`[` $lhs_offsets^ `]`)? `,` $rhs (`[` $rhs_offsets^ `]`)? `to` $accumulator "
-        "`on` $worker (`via` $via^)? (`async` $async^)? (`overwrite` $overwrite^)? attr-dict "
+        "$lhs (`[` $lhs_offsets^ `]`)? `,` $rhs (`[` $rhs_offsets^ `]`)? "
+        "(`transposed` $transposed^)? `to` $accumulator `on` $worker (`via` $via^)? "
+        "(`async` $async^)? (`overwrite` $overwrite^)? attr-dict "
         "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
     traits = traits_def(OwnEffects())
 
-    def __init__(self, *fields: Field, is_async: bool = False, overwrites: bool = False) -> None:
-        super().__init__(*fields)
+    def __init__(
+        self,
+        *fields: Field,
+        transposed: bool = False,
+        is_async: bool = False,
+        overwrites: bool = False,
+    ) -> None:
+        super().__init__(*fields, transposed=transposed)
         self.is_async = UnitAttr() if is_async else None
         self.overwrites = UnitAttr() if overwrites else None
 
@@ -346,6 +355,11 @@ class MatmulOp(FieldAccessOp):
     def depth(self) -> int:
         """The extent of K."""
         return memref_type(self.lhs).get_shape()[-1]
+
+    @property
+    def rhs_depth(self) -> int:
+        """The dimension of `%b` that is K."""
+        return 0 if self.transposed is None else 1
 
     def verify_(self) -> None:
         """Check the spaces, shapes and element types of the three tiles."""
@@ -371,7 +385,8 @@ class MatmulOp(FieldAccessOp):
             raise VerifyException(f"cannot multiply elements of {lhs} and {rhs}")
         if not holds_sums(result.element_type, lhs.element_type):
             raise VerifyException(f"products of elements of {lhs} do not fit {result}")
-        (m, k), (k2, n) = lhs.get_shape()[-2:], rhs.get_shape()[-2:]
+        (m, k), sizes = lhs.get_shape()[-2:], rhs.get_shape()[-2:]
+        k2, n = sizes if self.transposed is None else sizes[::-1]
         if k != k2 or result.get_shape() != (m, n):
             raise VerifyException(f"{m}x{k} times {k2}x{n} cannot be added to {result}")
 

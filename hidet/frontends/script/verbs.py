@@ -109,7 +109,9 @@ def copy(source: object, target: object, on: object) -> None:
     insert(op)
 
 
-def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
+def matmul(
+    lhs: object, rhs: object, accumulator: object, on: object, *, transposed: bool = False
+) -> None:
     """Accumulate the matmul of two tiles in a register tile.
 
     Args:
@@ -118,6 +120,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
         rhs: a shared tile [k, n] of the same type.
         accumulator: a register tile [m, n] of this type or a wider float.
         on: the worker.
+        transposed: whether rhs is a tile [n, k].
 
     Raises:
         ScriptError: a tile is in the wrong memory, or shapes or types do not match.
@@ -136,6 +139,8 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
         tiles.append(tile)
     a, b, c = tiles
     shapes = [tile.shape for tile in tiles]
+    if transposed:
+        shapes[1] = shapes[1][::-1]
     if [len(shape) for shape in shapes] != [2, 2, 2] or shapes != [
         (m := c.shape[0], k := a.shape[1]),
         (k, n := c.shape[1]),
@@ -143,7 +148,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
     ]:
         raise ScriptError(
             f"the shapes of {', '.join(map(describe, tiles))} do not match",
-            hint="lhs is [m, k], rhs [k, n], the accumulator [m, n]",
+            hint="lhs is [m, k], rhs [k, n], transposed [n, k], the accumulator [m, n]",
         )
     is_longer = a.element.is_float and c.element.is_float and a.element.bits < c.element.bits
     if a.element != b.element or not (a.element == c.element or is_longer):
@@ -152,7 +157,7 @@ def matmul(lhs: object, rhs: object, accumulator: object, on: object) -> None:
             hint="the operands have one type, and the accumulator that or a wider float",
         )
     _, worker = _workers("matmul", c, on)
-    insert(MatmulOp(a.memory, (), b.memory, (), c.memory, worker))
+    insert(MatmulOp(a.memory, (), b.memory, (), c.memory, worker, transposed=transposed))
 
 
 def combine(value: object, kind: str, on: object) -> Scalar | None:

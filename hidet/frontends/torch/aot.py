@@ -14,6 +14,7 @@ from torch.fx.node import map_arg
 
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import Boxed, by_precision
+from hidet.frontends.torch.constants import simplify_masks
 from hidet.frontends.torch.correctness import Reporting
 from hidet.frontends.torch.custom_op import looking_inside
 from hidet.frontends.torch.decompositions import decompositions
@@ -95,6 +96,7 @@ def _partition_joint(
     module: fx.GraphModule, joint_inputs: Any, **named: Any
 ) -> tuple[fx.GraphModule, fx.GraphModule]:
     """Partition a joint graph into a forward and a backward graph; seeds are saved for backward."""
+    simplify_masks(module)  # the backward graph has no constants, but tensors that are saved
     merge_draws(module.graph)
     save_seeds(module.graph)
     return min_cut_rematerialization_partition(module, joint_inputs, **named)

@@ -5,7 +5,7 @@ its own kernels if that supports the arguments, else into some twenty operators 
 GPU with a mask of 197 keys, for instance).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from math import sqrt
@@ -27,14 +27,53 @@ def gradients(
     causal: bool,
     mask: Tensor | None,
     scale: float | None,
+    result: Tensor | None,
+    of_mask: bool,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of query, key and value, and that of the mask if it is wanted.
+
+    Those of a result that is given are one operator where kernels may compute it.
+    """
+    shared = [query.shape[1] // each.shape[1] for each in (key, value)]
+    key, value = map(_repeated, (key, value), shared)
+    operands = (query, key, value, mask, causal, scale)
+    is_possible = result is not None and not of_mask and grad.dtype is query.dtype
+    if is_possible and may_be_fused(query, value):
+        found: Sequence[Tensor | None] = (*GRADIENTS(*operands, result, grad), None)
+    else:
+        found = decomposed_gradients(*operands, grad, of_mask)
+    return found[0], *map(_summed, found[1:3], shared), found[3]
+
+
+def may_be_fused(query: Tensor, value: Tensor) -> bool:
+    """Return whether tensor cores may compute gradients of attention."""
+    is_half = query.dtype in (torch.float16, torch.bfloat16)
+    return is_half and query.shape[-1] == value.shape[-1]
+
+
+def _repeated(heads: Tensor, count: int) -> Tensor:
+    """Return keys or values for each query head that shares them."""
+    return heads if count == 1 else torch.repeat_interleave(heads, count, 1)
+
+
+def _summed(grad: Tensor | None, count: int) -> Tensor | None:
+    """Return a gradient summed over the query heads that share keys or values."""
+    if grad is None or count == 1:
+        return grad
+    return grad.view(len(grad), -1, count, *grad.shape[2:]).sum(2)
+
+
+def decomposed_gradients(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    scale: float | None,
+    grad: Tensor,
     of_mask: bool,
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of query, key and value, and that of the mask if it is wanted."""
-    shared = [query.shape[1] // each.shape[1] for each in (key, value)]
-    key, value = (
-        each.repeat_interleave(count, 1) if count > 1 else each
-        for each, count in zip((key, value), shared, strict=True)
-    )
     wide = torch.float64 if query.dtype is torch.float64 else torch.float32
     dtypes = [each.dtype for each in (query, key, value)]
     scale = 1 / sqrt(query.shape[-1]) if scale is None else scale
@@ -55,9 +94,6 @@ def gradients(
     found = scaled @ key, scaled.transpose(-1, -2) @ query
     of_value = weights.to(grad.dtype).transpose(-1, -2) @ grad
     results = [each.to(dtype) for each, dtype in zip((*found, of_value), dtypes, strict=True)]
-    for n, count in enumerate(shared, 1):
-        if count > 1:  # sum over the query heads that share it
-            results[n] = results[n].unflatten(1, (-1, count)).sum(2)
     if mask is None or not of_mask:
         return *results, None
     return *results, of_scores.sum_to_size(mask.shape).to(mask.dtype)
@@ -74,7 +110,7 @@ def _gradients_of(op: Any, *arguments: Any, **keywords: Any) -> Any:
     causal, scale = given.get("is_causal", False), given.get("scale")
     wanted = given.get("grad_input_mask", ())
     of_mask = len(wanted) == 4 and wanted[3]
-    found = gradients(grad, query, key, value, causal, mask, scale, of_mask)
+    found = gradients(grad, query, key, value, causal, mask, scale, given.get("out"), of_mask)
     return found if wanted else found[:3]
 
 
@@ -119,16 +155,44 @@ def _(query: Tensor, key: Tensor, value: Tensor, *_: object) -> Tensor:
     return query.new_empty((*query.shape[:-1], value.shape[-1]))
 
 
+@custom_op("hidet::attention_gradients", mutates_args=())
+def attention_gradients(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float | None,
+    result: Tensor,
+    grad: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of query [N, H, L, E], key and value [N, H, S, E]."""
+    of_query, of_key, of_value, _ = decomposed_gradients(
+        query, key, value, attn_mask, is_causal, scale, grad, of_mask=False
+    )
+    assert of_query is not None
+    assert of_key is not None
+    assert of_value is not None
+    return of_query.contiguous(), of_key.contiguous(), of_value.contiguous()
+
+
+@attention_gradients.register_fake
+def _(query: Tensor, key: Tensor, value: Tensor, *_: object) -> tuple[Tensor, Tensor, Tensor]:
+    of_query, of_key, of_value = (each.new_empty(each.shape) for each in (query, key, value))
+    return of_query, of_key, of_value
+
+
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     *tensors, ctx.is_causal, ctx.scale = inputs
-    ctx.save_for_backward(*tensors)
+    query, _, value, _ = tensors
+    ctx.save_for_backward(*tensors, output if may_be_fused(query, value) else None)
 
 
 def _backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
     """Return the gradients; attention weights are recomputed."""
-    query, key, value, mask = ctx.saved_tensors
+    query, key, value, mask, output = ctx.saved_tensors
     of_mask = ctx.needs_input_grad[3]
-    found = gradients(grad, query, key, value, ctx.is_causal, mask, ctx.scale, of_mask)
+    found = gradients(grad, query, key, value, ctx.is_causal, mask, ctx.scale, output, of_mask)
     return *found, None, None
 
 
@@ -136,6 +200,9 @@ attention.register_autograd(_backward, setup_context=_save)
 
 WHOLE: Any = torch.ops.hidet.scaled_dot_product_attention.default
 """`attention` as graphs have it."""
+
+GRADIENTS: Any = torch.ops.hidet.attention_gradients.default
+"""`attention_gradients` as graphs have it, whose first arguments are those of `attention`."""
 
 
 class WholeAttention(TorchFunctionMode):

@@ -4,6 +4,7 @@ Masks of attention are such constants, as models of transformers compute them fr
 """
 
 from collections.abc import Iterable
+from functools import partial
 from operator import attrgetter
 from typing import Any, Literal, cast
 
@@ -13,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.node import map_arg
 
 from hidet.dialects.walking import reached
-from hidet.frontends.torch.attention import WHOLE
+from hidet.frontends.torch.attention import GRADIENTS, WHOLE
 from hidet.frontends.torch.operators import OPERATORS
 from hidet.frontends.torch.operators.emitter import draws_numbers, first_tensor
 
@@ -150,15 +151,16 @@ def simplify_masks(module: fx.GraphModule) -> None:
     As data, a mask is loaded for each score, and no hidden tile of keys is skipped.
     """
     shapes: dict[fx.Node, Shape | None] = {}
-    for node in module.graph.find_nodes(op="call_function", target=WHOLE):
-        query, key, value, mask, causal, scale = node.args
+    find = partial(module.graph.find_nodes, op="call_function")
+    for node in (*find(target=WHOLE), *find(target=GRADIENTS)):
+        query, key, value, mask, causal, scale, *rest = node.args
         if not isinstance(mask, fx.Node) or causal:
             continue
         if mask not in shapes:
             lengths = [each.meta["val"].shape[-2] for each in (query, key)]
             shapes[mask] = _shape_of(module, mask, *lengths)
         if (shape := shapes[mask]) is not None:
-            node.args = (query, key, value, None, shape == "causal", scale)
+            node.args = (query, key, value, None, shape == "causal", scale, *rest)
     _erase_unused(mask for mask, shape in shapes.items() if shape is not None)
 
 

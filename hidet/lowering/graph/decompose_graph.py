@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import prod, sqrt
+from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, bf16, f16, f32, i1, i64
+from xdsl.dialects.builtin import ModuleOp, StringAttr, bf16, f16, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -22,10 +22,10 @@ from hidet.dialects.graph.base import (
 from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
+from hidet.lowering.graph.attention import ATTENTION
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, mean_and_variance
 from hidet.lowering.single_walk import Rule, apply_rules
-from hidet.lowering.templates.attention_config import has_template
 
 # ----------------------------------------------------------------------------- matmuls
 
@@ -262,53 +262,6 @@ def _is_best_along_k(weight: SSAValue) -> bool:
     return is_aligned and not has_whole_lines
 
 
-# ----------------------------------------------------------------------------- attention
-
-
-def decompose_attention(
-    b: GraphBuilder, op: graph.ScaledDotProductAttentionOp, arch: Arch
-) -> SSAValue | None:
-    """softmax(query key^T * scale + mask) value, in f32 between the matmuls."""
-    if has_template(op, arch):
-        return None
-    element, precision = op.result_type.element_type, op.precision
-    scale = 1 / sqrt(shape_of(op.query)[-1]) if op.scale is None else op.scale.value.data
-    scores = b.matmul(op.query, b.transposed(op.key), precision)
-    scores = b.emit(graph.MulOp(scores, b.scalar(scale, element_type(scores))))
-    if op.causal:
-        scores = keep_where(b, causal_mask(b, *shape_of(scores)[-2:]), scores)
-    if op.mask is None:
-        weights = b.emit(graph.SoftmaxOp(scores))
-    else:
-        weights = masked_softmax(b, scores, op.mask)
-    return b.cast(b.matmul(b.cast(weights, element), op.value, precision), element)
-
-
-def keep_where(b: GraphBuilder, mask: SSAValue, scores: SSAValue) -> SSAValue:
-    """Return scores that are -inf where a boolean mask is false."""
-    return b.emit(graph.WhereOp(mask, scores, b.scalar(-float("inf"), element_type(scores))))
-
-
-def causal_mask(b: GraphBuilder, queries: int, keys: int) -> SSAValue:
-    """Return whether query i may attend to key j: j <= i."""
-    key = b.emit(graph.IotaOp(TensorType(i64, [keys])))
-    query = b.emit(graph.IotaOp(TensorType(i64, [queries, 1])))
-    return b.emit(graph.LeOp(key, query))
-
-
-def masked_softmax(b: GraphBuilder, scores: SSAValue, mask: SSAValue) -> SSAValue:
-    """Return the softmax of masked scores; fully masked rows yield zeros."""
-    element = element_type(scores)
-    if element_type(mask) == i1:
-        scores = keep_where(b, mask, scores)
-    else:
-        scores = b.emit(graph.AddOp(scores, b.cast(mask, element)))
-    largest = b.emit(graph.MaxOp(scores, [-1], keepdims=True))
-    hidden = b.emit(graph.EqOp(largest, b.scalar(-float("inf"), element)))
-    weights = b.emit(graph.SoftmaxOp(scores))
-    return b.emit(graph.WhereOp(hidden, b.scalar(0, element), weights))
-
-
 # ----------------------------------------------------------------------------- powers
 
 
@@ -358,7 +311,7 @@ FEW_ROWS = 256
 ENOUGH_ROWS = 4096
 """The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
 
-LONG_COLUMN, ENOUGH_COLUMNS = 1 << 10, 1 << 14
+LONG_COLUMN, ENOUGH_COLUMNS = 1 << 10, 1 << 16
 """The length from which columns are reduced in parts if there are fewer than `ENOUGH_ROWS`, and the
 number of columns and parts of them: what they are computed from is often stored as well, by the
 same kernel."""
@@ -436,7 +389,7 @@ DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] =
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
     graph.PowOp: decompose_pow,
-    graph.ScaledDotProductAttentionOp: decompose_attention,
+    **ATTENTION,
 }
 """Decompositions that depend on the target."""
 
@@ -445,13 +398,13 @@ DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] =
 class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
-    linear, softmax, layer_norm and rms_norm are decomposed, and attention unless a template
-    computes it in one kernel. conv2d becomes a matmul of windows, unless it is depthwise; neither
-    has a bias. matmul and conv2d accumulate in f32 for f16 and bf16, followed by a cast, so that
-    ops fused with them use f32. Large operands with rows that TMA cannot load are copied into
-    aligned ones. Filters of conv2d are packed, as are images with few channels (padded with zeros)
-    and channels-first inputs. Reductions of a few long rows are split in two. Computation on
-    weights alone is kept separate, for `hoist-constants`.
+    linear, softmax, layer_norm and rms_norm are decomposed, and attention and its gradients
+    unless a template computes them in one kernel. conv2d becomes a matmul of windows, unless it is
+    depthwise; neither has a bias. matmul and conv2d accumulate in f32 for f16 and bf16, followed by
+    a cast, so that ops fused with them use f32. Large operands with rows that TMA cannot load are
+    copied into aligned ones. Filters of conv2d are packed, as are images with few channels (padded
+    with zeros) and channels-first inputs. Reductions of a few long rows are split in two.
+    Computation on weights alone is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"

@@ -71,8 +71,7 @@ class ChainedMatmuls:
         is_chain = (
             space_of(memref_type(second.lhs)) is Space.REGISTER
             and space_of(memref_type(first.lhs)) is Space.SHARED
-            and isinstance(fill := first.prev_op, ForeachOp)
-            and _fills_with_zero(fill, first.accumulator)
+            and zero_fill_of(first) is not None
             and second.next_op is loop.op.body.block.last_op
         )
         ops = [op for op in loop.op.body.block.ops if not isinstance(op, CopyOp)]
@@ -138,11 +137,17 @@ def _clone(
             builder.insert(op.clone(values))
 
 
-def _fills_with_zero(op: ForeachOp, tile: SSAValue) -> bool:
-    """Return whether a loop does nothing but zero all of a tile."""
+def zero_fill_of(product: MatmulOp) -> ForeachOp | None:
+    """Return the op ahead of a matmul that does nothing but zero its accumulator, if there is one.
+
+    Then the matmul may overwrite it instead.
+    """
+    op = product.prev_op
+    if not isinstance(op, ForeachOp) or op.tile is not product.accumulator:
+        return None
     match [*op.body.block.ops][:2]:
         case [ConstantOp(value=FloatAttr() as zero), memref.StoreOp() as store]:
             is_zero = zero.value.data == 0 and store.value.owner is op.body.block.first_op
-            return is_zero and op.tile is tile and store.memref is tile
+            return op if is_zero and store.memref is op.tile else None
         case _:
-            return False
+            return None

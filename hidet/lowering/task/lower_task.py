@@ -156,9 +156,10 @@ def lower_matmul(op: MatmulOp, rewriter: PatternRewriter) -> None:
         foreach = builder.insert(ForeachOp(op.accumulator, op.worker))
         with builder.inside(foreach.body.block):
             i, j = foreach.indices
+            place = (k, j) if op.rhs_depth == 0 else (j, k)
             operands = [
                 _extended(builder, builder.load(op.lhs, [*op.lhs_offsets, i, k]), result),
-                _extended(builder, builder.load(op.rhs, [*op.rhs_offsets, k, j]), result),
+                _extended(builder, builder.load(op.rhs, [*op.rhs_offsets, *place]), result),
             ]
             product = builder.combine(ReduceKind.MUL, *operands)
             total = builder.combine(ReduceKind.ADD, builder.load(op.accumulator, [i, j]), product)

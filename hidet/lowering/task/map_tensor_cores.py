@@ -94,7 +94,7 @@ def _map_fma(op: MatmulOp, workers: Workers, shape: tuple[int, int]) -> TaskMap:
     if workers.arrangement == BLOCKED:
         return spatial(workers.rows, workers.columns) * repeat(*whole)
     vector = [1, 1]
-    for side, (tile, depth) in enumerate(((op.lhs, 1), (op.rhs, 0))):
+    for side, (tile, depth) in enumerate(((op.lhs, 1), (op.rhs, op.rhs_depth))):
         is_along_k = _contiguous_dim(tile) == depth
         if is_along_k and workers.arrangement == STRIPED:
             layout = _swizzled(tile, depth)
@@ -128,7 +128,7 @@ def _map_tensor_cores(op: MatmulOp, workers: Workers, shape: tuple[int, int]) ->
     repeats = workers.repeats(shape, inner)
     op.via = StringAttr(instruction.name)
     side_m, side_n, _ = instruction.shape
-    for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, 0, side_n)):
+    for tile, depth, side in ((op.lhs, 1, side_m), (op.rhs, op.rhs_depth, side_n)):
         if space_of(memref_type(tile)) is Space.REGISTER:  # the accumulator of a previous matmul
             rows, length = memref_type(tile).get_shape()
             own = _no_wider(product_named(workers.instruction), length).accumulator

@@ -120,6 +120,7 @@ class MatmulLoop:
                 op.accumulator,
                 op.worker,
                 op.via,
+                transposed=op.transposed is not None,
                 is_async=is_async,
                 overwrites=overwrites,
             )

@@ -214,7 +214,10 @@ def _fragments(loop: MatmulLoop) -> dict[SSAValue, SSAValue]:
     Its matmuls are by FMA, and their tiles contiguous along M and N, so that threads load vectors.
     """
     if not loop.is_pure or any(
-        op.via or shared_layout_of(op.lhs).contiguous or not shared_layout_of(op.rhs).contiguous
+        op.via
+        or op.transposed
+        or shared_layout_of(op.lhs).contiguous
+        or not shared_layout_of(op.rhs).contiguous
         for op in loop.matmuls
     ):
         return {}

@@ -19,9 +19,10 @@ from hidet.dialects.compute import GridOp, SinkOp
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.marks import MIN_BLOCKS, UNROLL
 from hidet.dialects.fields import Element
+from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import GroupOp, MatmulOp
 from hidet.dialects.walking import ops_in, ops_of_class, values_in
-from hidet.lowering.task.chained_matmuls import ChainedMatmuls
+from hidet.lowering.task.chained_matmuls import Build, ChainedMatmuls, zero_fill_of
 from hidet.lowering.task.matmul_loops import (
     MatmulLoop,
     allocate_mbarriers,
@@ -323,7 +324,7 @@ class _Specialization:
         def multiply(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
             stage, parity = self._slot(b, self._step(b, k, tile), 0)
             b.insert(cuda.MbarrierWaitOp(parts[product.rhs].full(stage), parity))
-            overwrites = chain is not None and product is chain.scores
+            overwrites = product in fills
             self.loop.multiply(b, product, self.rings, stage, is_async=True, overwrites=overwrites)
 
         def free(b: KernelBuilder, product: MatmulOp, k: SSAValue) -> None:
@@ -336,17 +337,40 @@ class _Specialization:
 
         builder.insertion_point = InsertPoint.before(op)
         builder.insert(cuda.FenceProxyAsyncOp())
+        fills = {each: fill for each in self.loop.matmuls if (fill := zero_fill_of(each))}
         chain = ChainedMatmuls.of(self.loop)
         if chain is not None:
             chain.build(builder, multiply, free, loads=not self.has_producer)
             Rewriter.erase_op(op)
             return
-        for product in self.loop.matmuls:
-            builder.insertion_point = InsertPoint.before(product)
-            multiply(builder, product, op.body.block.args[0])
-            wait_for_wgmma(builder, product.accumulator)
-            free(builder, product, op.body.block.args[0])
+        for fill in fills.values():
+            Rewriter.erase_op(fill)
+        self._issue_in_place(builder, multiply, free)
         self._erase_matmuls()
+
+    def _issue_in_place(self, builder: KernelBuilder, multiply: Build, free: Build) -> None:
+        """Issue each wgmma where its matmul is; wait for it ahead of the next use of its tiles."""
+        body = self.loop.op.body.block
+        k = body.args[0]
+        last_readers = {product.rhs: product for product in self.loop.matmuls}
+        in_flight: list[MatmulOp] = []
+        for op in list(body.ops):
+            used = {value for each in ops_in(op) for value in each.operands}
+            done = 0
+            for number, product in enumerate(in_flight, 1):
+                if op is body.last_op or used & set(_registers_of(product)):
+                    done = number
+            builder.insertion_point = InsertPoint.before(op)
+            if done:
+                builder.insert(cuda.WgmmaWaitOp(len(in_flight) - done))
+            finished = [in_flight.pop(0) for _ in range(done)]
+            for product in finished:
+                fence_accumulator(builder, product.accumulator)
+                if product is last_readers[product.rhs]:
+                    free(builder, product, k)
+            if isinstance(op, MatmulOp):
+                multiply(builder, op, k)
+                in_flight.append(op)
 
     def _erase_matmuls(self) -> None:
         for each in (*self.loop.copies, *self.loop.matmuls):
@@ -392,6 +416,12 @@ class _Specialization:
         if self.consumers in ROLE_REGISTERS:
             count = ROLE_REGISTERS[self.consumers][action == "inc"]
             builder.insert(cuda.SetMaxNregOp(action, count))
+
+
+def _registers_of(product: MatmulOp) -> list[SSAValue]:
+    """Return the register tiles that a matmul uses while it is in flight."""
+    tiles = (product.lhs, product.accumulator)
+    return [tile for tile in tiles if cuda.space_of(memref_type(tile)) is cuda.Space.REGISTER]
 
 
 def _can_be_shared(op: Operation) -> bool:

@@ -47,8 +47,8 @@ def lower_mma(op: MatmulOp, instruction: MmaInstruction) -> None:
     row, column = group_start(builder, tasks, op.worker, WARP)
     lane = builder.mod(op.worker, WARP)
     in_registers = cuda.space_of(memref_type(op.lhs)) is cuda.Space.REGISTER
-    left = _Fragments(builder, op.lhs, op.lhs_offsets, 1, (m, k), lane)
-    right = _Fragments(builder, op.rhs, op.rhs_offsets, 0, (n, k), lane)
+    left = _Fragments(builder, op.lhs, op.lhs_offsets, 1, (m, k), lane, is_left=True)
+    right = _Fragments(builder, op.rhs, op.rhs_offsets, op.rhs_depth, (n, k), lane)
     # A fragment of B is half as large as one of A: one `ldmatrix` loads two of them.
     pairs = 2 if columns % 2 == 0 else 1
     regs_a = op.lhs
@@ -124,6 +124,7 @@ class _Fragments:
     depth: int
     fragment: tuple[int, int]
     lane: Index
+    is_left: bool = False
 
     @property
     def elements(self) -> int:
@@ -142,14 +143,14 @@ class _Fragments:
 
         `number` is the destination in `regs`, in units of `fragments`.
         """
-        b, is_left = self.builder, self.depth == 1
+        b = self.builder
         count = fragments * self.elements * bytes_of(element_of(self.tile)) // 4
         lane = b.index(b.mod(b.index(self.lane), 8 * count) if count < 4 else self.lane)
         matrix, line = b.div(lane, 8), b.mod(lane, 8)
         # The matrices of an A fragment are ordered along M first, as its registers are; those of B
         # along K, then fragment by fragment.
         inner, outer = b.mod(matrix, 2), b.div(matrix, 2)
-        along_side, along_k = (inner, outer) if is_left else (outer, inner)
+        along_side, along_k = (inner, outer) if self.is_left else (outer, inner)
         contiguous_k = shared_layout_of(self.tile).contiguous == self.depth
         if contiguous_k:  # matrix rows are fragment rows, along k
             at_side = b.add(side, b.add(b.mul(along_side, 8), line))
@@ -157,7 +158,7 @@ class _Fragments:
         else:  # matrix rows are columns: `ldmatrix` transposes
             at_side = b.add(side, b.mul(along_side, self._row))
             at_k = b.add(k, b.add(b.mul(along_k, 8), line))
-        place = (at_side, at_k) if is_left else (at_k, at_side)
+        place = (at_side, at_k) if self.depth == 1 else (at_k, at_side)
         source = Element(self.tile, [*self.stage, *map(b.index, place)])
         first = b.index(b.mul(number, fragments * self.elements))
         b.insert(cuda.LdmatrixOp(source, Element(regs, [first]), count, trans=not contiguous_k))
@@ -178,7 +179,7 @@ def lower_wgmma(op: MatmulOp, instruction: MmaInstruction) -> None:
     m, n, k = instruction.shape
     tasks = map_of(op.accumulator.type)
     row, column = group_start(builder, tasks, op.worker, instruction.group)
-    right = _Operand(op.rhs, 0, n, instruction.ptx)
+    right = _Operand(op.rhs, op.rhs_depth, n, instruction.ptx)
     if op.is_async is None:
         builder.insert(cuda.FenceProxyAsyncOp())
         insert_barrier(builder, op)

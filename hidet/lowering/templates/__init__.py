@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hidet.lowering.templates.base import Template
 
-TEMPLATES = ("gemv", "matmul", "attention", "depthwise", "row", "transpose", "elementwise")
+TEMPLATES = (
+    *("gemv", "matmul", "attention", "backward", "depthwise", "row", "transpose", "elementwise"),
+)
 """The templates, most specialized first: `row` is `RowTemplate` of the module `row`."""
 
 

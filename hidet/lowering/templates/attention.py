@@ -7,22 +7,24 @@ from math import e as euler
 from math import inf, log2
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType
-
 from hidet.arch.chips import Arch
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
+from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import ScaledDotProductAttentionOp
-from hidet.dialects.shaped import shape_of
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import BOOL
 from hidet.lang import f32, script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, fast_exp2, threadIdx
-from hidet.lowering.templates.attention_config import Attention, AttentionConfig, candidates
+from hidet.lowering.templates.attention_config import (
+    Attention,
+    AttentionConfig,
+    TileConfig,
+    candidates,
+)
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
 from hidet.lowering.templates.matmul import matrix_of
-from hidet.lowering.templates.parts import fill, in_type_of, tensor, unmapped_tile
+from hidet.lowering.templates.parts import fill, in_type_of, unmapped_tile
 
 
 class AttentionTemplate(Template[AttentionConfig]):
@@ -52,8 +54,7 @@ class AttentionTemplate(Template[AttentionConfig]):
     def build(self, scope: KernelScope, fusion: FusionOp, config: AttentionConfig) -> None:
         """Build the kernel body."""
         query, key, value, *mask, result = anchor_tensors(scope, fusion)
-        keys = _transposed(scope, key)
-        attend(query, keys, value, mask, result, _problem(fusion), config)
+        attend(query, key, value, mask, result, _problem(fusion), config)
 
 
 def _problem(fusion: FusionOp) -> Attention:
@@ -62,21 +63,11 @@ def _problem(fusion: FusionOp) -> Attention:
     return Attention.of(op)
 
 
-def _transposed(scope: KernelScope, matrix: Tensor) -> Tensor:
-    *batch, rows, columns = shape_of(matrix.memory)
-    view = scope.builder.insert(GridOp(TensorType(matrix.element.ir, [*batch, columns, rows])))
-    with scope.builder.inside(view.body.block):
-        *lead, row, column = view.indices
-        element = scope.builder.insert(LoadOp(matrix.memory, [*lead, column, row]))
-        scope.builder.insert(YieldOp(element.result))
-    return tensor(view.result)
-
-
 @script
 def attend(
     query: Tensor,
-    keys: Tensor,
-    values: Tensor,
+    key: Tensor,
+    value: Tensor,
     masks: Sequence[Tensor],
     result: Tensor,
     problem: Attention,
@@ -86,32 +77,32 @@ def attend(
     thread = threadIdx.x
     tiles = ceil_div(problem.queries, choice.block_m)
     batch, row = place_of_block(problem, tiles, choice)
-    q, k, v, r = (matrix_of(each, batch, result) for each in (query, keys, values, result))
+    q, k, v, r = (matrix_of(each, batch, result) for each in (query, key, value, result))
     m = [matrix_of(each, batch, result) for each in masks]
     queries = shared_tensor(query.dtype, [choice.block_m, problem.width])
-    key = shared_tensor(query.dtype, [problem.width, choice.block_n])
-    value = shared_tensor(query.dtype, [choice.block_n, problem.values])
+    keys = shared_tensor(query.dtype, [choice.block_n, problem.width])
+    values = shared_tensor(query.dtype, [choice.block_n, problem.values])
     scores = unmapped_tile(f32, choice.block_m, choice.block_n)
     weights = unmapped_tile(query.dtype, choice.block_m, choice.block_n)
     acc = unmapped_tile(f32, choice.block_m, problem.values)
     largest, factor, total = (unmapped_tile(f32, choice.block_m) for _ in range(3))
-    scale = problem.scale if scales_weights(problem, masks) else 1
+    scale = scale_of_weights(problem, masks)
     fill(acc, 0, thread)
     fill(largest, -inf, thread)
     fill(total, 0, thread)
     task.copy(task.window(query, *q, row, 0), queries, on=thread)
     for k0 in range(0, end_of_keys(problem, choice, row), choice.block_n):
-        task.copy(task.window(keys, *k, 0, k0), key, on=thread)
-        task.copy(task.window(values, *v, k0, 0), value, on=thread)
+        task.copy(task.window(key, *k, k0, 0), keys, on=thread)
+        task.copy(task.window(value, *v, k0, 0), values, on=thread)
         fill(scores, 0, thread)
-        task.matmul(queries, key, scores, on=thread)
+        task.matmul(queries, keys, scores, on=thread, transposed=True)
         mask_scores(scores, masks, m, problem, row, k0)
         weigh(scores, scale, largest, factor, total)
         for i, j in acc.on(thread):
             acc[i, j] = acc[i, j] * factor[i]
         for i, j in scores.on(thread):
             weights[i, j] = in_type_of(weights, scores[i, j])
-        task.matmul(weights, value, acc, on=thread)
+        task.matmul(weights, values, acc, on=thread)
     task.combine(total, "add", on=thread)
     for i in total.on(thread):
         total[i] = inverse(total[i])
@@ -133,20 +124,25 @@ def mask_scores(
     problem: Attention,
     row: Any,
     k0: Any,
+    is_transposed: bool = False,
 ) -> None:
-    """Scale a tile of scores, unless the softmax does, and mask it."""
+    """Scale a tile of scores, unless the softmax does, and mask it.
+
+    The rows are queries from `row` on, and the columns keys from `k0` on, unless transposed.
+    """
     if not scales_weights(problem, masks):
         for i, j in scores.on(threadIdx.x):
             scores[i, j] = scores[i, j] * problem.scale
     for mask, place in zip(masks, places, strict=True):
         for i, j in scores.on(threadIdx.x):
-            if row + i < problem.queries and k0 + j < problem.keys:
-                scores[i, j] = masked(
-                    scores[i, j], mask[(*place, row + i, k0 + j)], holds_flags(mask)
-                )
-    if hides_some(problem, scores.shape[1], row, k0):
+            query, key = (row + j, k0 + i) if is_transposed else (row + i, k0 + j)
+            if query < problem.queries and key < problem.keys:
+                scores[i, j] = masked(scores[i, j], mask[(*place, query, key)], holds_flags(mask))
+    queries, keys = scores.shape[::-1] if is_transposed else scores.shape
+    if hides_some(problem, queries, keys, row, k0, is_transposed):
         for i, j in scores.on(threadIdx.x):
-            if is_hidden(problem, row + i, k0 + j):
+            query, key = (row + j, k0 + i) if is_transposed else (row + i, k0 + j)
+            if is_hidden(problem, query, key, is_transposed):
                 scores[i, j] = -inf
 
 
@@ -177,7 +173,7 @@ def weigh(
         total[i] = total[i] + scores[i, j]
 
 
-def place_of_block(problem: Attention, tiles: int, choice: AttentionConfig) -> tuple[Any, Any]:
+def place_of_block(problem: Attention, tiles: int, choice: TileConfig) -> tuple[Any, Any]:
     """Return the batch index of the block, and its first query.
 
     Causal queries with most keys come first, to balance the last wave.
@@ -188,7 +184,7 @@ def place_of_block(problem: Attention, tiles: int, choice: AttentionConfig) -> t
     return blockIdx.x // tiles, tile * choice.block_m
 
 
-def end_of_keys(problem: Attention, choice: AttentionConfig, row: Any) -> Any:
+def end_of_keys(problem: Attention, choice: TileConfig, row: Any) -> Any:
     """Return the end of the keys that a tile of queries attends to."""
     return minimum(row + choice.block_m, problem.keys) if problem.causal else problem.keys
 
@@ -198,15 +194,25 @@ def scales_weights(problem: Attention, masks: Sequence[Tensor]) -> bool:
     return not masks and problem.scale > 0
 
 
-def hides_some(problem: Attention, keys: Any, row: Any, k0: Any) -> Any:
-    """Return whether a tile of keys is partially masked for a tile of queries."""
-    beyond = k0 + keys > problem.keys if problem.keys % keys else False
+def scale_of_weights(problem: Attention, masks: Sequence[Tensor]) -> Any:
+    """Return the scale that is left for the exponentials."""
+    return problem.scale if scales_weights(problem, masks) else 1
+
+
+def hides_some(
+    problem: Attention, queries: Any, keys: Any, row: Any, k0: Any, is_transposed: bool
+) -> Any:
+    """Return whether a tile of scores is partially masked; rows beyond the end are not stored."""
+    end, tile, first = (
+        (problem.queries, queries, row) if is_transposed else (problem.keys, keys, k0)
+    )
+    beyond = first + tile > end if end % tile else False
     return beyond | (k0 + keys - 1 > row) if problem.causal else beyond
 
 
-def is_hidden(problem: Attention, query: Any, key: Any) -> Any:
-    """Return whether a query does not attend to a key, or there is no such key."""
-    beyond = key >= problem.keys
+def is_hidden(problem: Attention, query: Any, key: Any, is_transposed: bool) -> Any:
+    """Return whether a query does not attend to a key, or there is no such column of scores."""
+    beyond = query >= problem.queries if is_transposed else key >= problem.keys
     return beyond | (key > query) if problem.causal else beyond
 
 

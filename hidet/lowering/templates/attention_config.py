@@ -11,7 +11,8 @@ from math import e as euler
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
 from hidet.arch.products import find_product, product_named
-from hidet.dialects.graph import ScaledDotProductAttentionOp
+from hidet.dialects.graph.attention import AttentionGradientOp, ScoresOp
+from hidet.dialects.graph.base import broadcast_shapes
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import ALIGNMENT
@@ -49,27 +50,30 @@ class Attention:
     streams: bool = True
 
     @classmethod
-    def of(cls, op: ScaledDotProductAttentionOp) -> Attention:
+    def of(cls, op: ScoresOp) -> Attention:
         """Return the problem of an operator."""
-        result, width = shape_of(op.result), shape_of(op.query)[-1]
+        queries, width = shape_of(op.query)[-2:]
+        matrices = op.matrices
+        batch = broadcast_shapes(op.name, *(shape_of(each)[:-2] for each in matrices))
+        streamed = matrices if isinstance(op, AttentionGradientOp) else matrices[1:]
         scale = 1 / sqrt(width) if op.scale is None else op.scale.value.data
         return cls(
-            batch=prod(result[:-2]),
-            queries=result[-2],
+            batch=prod(batch),
+            queries=queries,
             keys=shape_of(op.key)[-2],
             width=width,
-            values=result[-1],
+            values=shape_of(matrices[2])[-1] if len(matrices) > 2 else 0,
             element=str(element_of(op.query)),
             scale=scale * log2(euler),
             causal=bool(op.causal),
             masked=op.mask is not None,
-            streams=all(map(is_aligned_window, (op.key, op.value))),
+            streams=all(map(is_aligned_window, streamed)),
         )
 
 
 @dataclass(frozen=True)
-class AttentionConfig(Config):
-    """The tile sizes of attention.
+class TileConfig(Config):
+    """The tile sizes of matmuls in attention.
 
     Attributes:
         instruction: a name of `hidet.arch.products`; for warp groups the widest instruction,
@@ -94,6 +98,16 @@ class AttentionConfig(Config):
     def threads(self) -> int:
         """The threads of a block."""
         return self.rows * product_named(self.instruction).group
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether warp groups compute matmuls by wgmma."""
+        return product_named(self.instruction).group == WARP_GROUP
+
+
+@dataclass(frozen=True)
+class AttentionConfig(TileConfig):
+    """The tile sizes of attention."""
 
     def refusal(self, problem: Attention, arch: Arch) -> str | None:
         """Return why an architecture cannot or should not run it, None if it can."""
@@ -127,11 +141,6 @@ class AttentionConfig(Config):
         # Several groups have a producer, which cedes most of its registers.
         spare = GROUP_SPARE + MASK_SPARE if problem.masked else GROUP_SPARE
         return Footprint(self.threads, 2 * numbers + ALIGNMENT, sums + spare)
-
-    @property
-    def has_groups(self) -> bool:
-        """Whether warp groups compute matmuls by wgmma."""
-        return product_named(self.instruction).group == WARP_GROUP
 
 
 SPARE, GROUP_SPARE, MASK_SPARE = 48, 32, 16
@@ -253,13 +262,3 @@ def estimate(choice: AttentionConfig, problem: Attention, arch: Arch) -> float:
     work = max(products / pace.products, fetched / pace.traffic)
     waiting = pace.start + pace.step * (mean if rounds > 1 else steps)
     return pace.launch + share * mean * work + rounds * waiting
-
-
-def has_template(op: ScaledDotProductAttentionOp, arch: Arch) -> bool:
-    """Return whether attention is computed by one kernel, which needs tensor cores.
-
-    On a CPU, threads would have to synchronize too often.
-    """
-    if arch.is_cpu or op.precision.data == "fma":
-        return False
-    return bool(candidates(Attention.of(op), arch))

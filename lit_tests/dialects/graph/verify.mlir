@@ -386,6 +386,30 @@ func.func @attention_mask_element(%q : tensor<4x8xf32>, %m : tensor<4x4xf16>) {
 
 // -----
 
+// CHECK: graph.attention_logsumexp: needs query [..., L, E] and key [..., S, E], got tensor<4x8xf32> and tensor<4x7xf32>
+func.func @logsumexp(%q : tensor<4x8xf32>, %k : tensor<4x7xf32>) {
+  %0 = graph.attention_logsumexp %q, %k : (tensor<4x8xf32>, tensor<4x7xf32>) -> tensor<4x1xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.attention_query_gradient: needs key, value, gradient, logsumexp and delta of tensor<4x8xf16>, tensor<4x6xf16>, tensor<4x6xf16>, tensor<4x1xf32>, tensor<4x1xf32>, got tensor<4x8xf16>, tensor<4x6xf16>, tensor<4x8xf16>, tensor<4x1xf32>, tensor<4x1xf32>
+func.func @gradient(%q : tensor<4x8xf16>, %v : tensor<4x6xf16>, %s : tensor<4x1xf32>) {
+  %0 = graph.attention_query_gradient %q, %q, %v, %q, %s, %s : (tensor<4x8xf16>, tensor<4x8xf16>, tensor<4x6xf16>, tensor<4x8xf16>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x8xf16>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.attention_key_value_gradients: needs keys and values of one type, got tensor<4x8xf16>, tensor<4x6xf16>
+func.func @gradients(%q : tensor<4x8xf16>, %v : tensor<4x6xf16>, %s : tensor<4x1xf32>) {
+  %0 = graph.attention_key_value_gradients %q, %q, %v, %v, %s, %s : (tensor<4x8xf16>, tensor<4x8xf16>, tensor<4x6xf16>, tensor<4x6xf16>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<2x4x8xf16>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.conv2d: input and weight must have rank 4, got tensor<3x8x8xf32> and tensor<4x3x3x3xf32>
 func.func @conv_rank(%x : tensor<3x8x8xf32>, %w : tensor<4x3x3x3xf32>) {
   %0 = graph.conv2d %x, %w : (tensor<3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<4x6x6xf32>

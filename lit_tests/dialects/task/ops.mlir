@@ -106,17 +106,19 @@ func.func @matmul(%a : memref<8x2xf16, #cuda.space<shared>>, %b : memref<2x4xf16
 
 // -----
 
-// Tiles of a ring have leading offsets; a product may name its instruction, a copy may be
-// asynchronous. Shared tiles may have a layout.
+// Tiles of a ring have leading offsets; a product may name its instruction or take its right tile
+// transposed, a copy may be asynchronous. Shared tiles may have a layout.
 
 func.func @ring(%x : memref<8x16xf16>, %a : memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, %b : memref<3x16x8xf16, #task.tile<column_major>, #cuda.space<shared>>, %c : memref<8x8xf32, #task.map<?>, #cuda.space<register>>, %stage : index, %worker : index) {
   task.copy %x[%stage, %stage] to %a[%stage] in #task.map<?> on %worker async : memref<8x16xf16> to memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
   task.matmul %a[%stage], %b[%stage] to %c on %worker via "m16n8k16_f16_f32" : memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<3x16x8xf16, #task.tile<column_major>, #cuda.space<shared>> to memref<8x8xf32, #task.map<?>, #cuda.space<register>>
+  task.matmul %a[%stage], %a[%stage] transposed to %c on %worker : memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>> to memref<8x8xf32, #task.map<?>, #cuda.space<register>>
   func.return
 }
 // CHECK-LABEL: func.func @ring
 // CHECK-NEXT:    task.copy %x[%stage, %stage] to %a[%stage] in #task.map<?> on %worker async : memref<8x16xf16> to memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>
 // CHECK-NEXT:    task.matmul %a[%stage], %b[%stage] to %c on %worker via "m16n8k16_f16_f32" : memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<3x16x8xf16, #task.tile<column_major>, #cuda.space<shared>> to memref<8x8xf32, #task.map<?>, #cuda.space<register>>
+// CHECK-NEXT:    task.matmul %a[%stage], %a[%stage] transposed to %c on %worker : memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>>, memref<3x8x16xf16, #task.tile<row_major, swizzle 32>, #cuda.space<shared>> to memref<8x8xf32, #task.map<?>, #cuda.space<register>>
 
 // -----
 

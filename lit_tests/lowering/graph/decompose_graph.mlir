@@ -228,13 +228,40 @@ func.func @masked_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> ten
 // CHECK-NEXT:    %[[V4:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
 // CHECK-NEXT:    %[[V5:\d+]] = graph.where %m, %[[V3]], %[[V4]] : (tensor<4x4xi1>, tensor<2x4x4xf32>, tensor<f32>) -> tensor<2x4x4xf32>
 // CHECK-NEXT:    %[[V6:\d+]] = graph.max %[[V5]] {axes = array<i64: 2>, keepdims = true} : (tensor<2x4x4xf32>) -> tensor<2x4x1xf32>
+// CHECK-NEXT:    %[[V13:\d+]] = graph.softmax %[[V5]] {axis = 2 : i64} : tensor<2x4x4xf32>
 // CHECK-NEXT:    %[[V7:\d+]] = graph.fill 0xff800000 : f32 : tensor<f32>
 // CHECK-NEXT:    %[[V8:\d+]] = graph.eq %[[V6]], %[[V7]] : (tensor<2x4x1xf32>, tensor<f32>) -> tensor<2x4x1xi1>
-// CHECK-NEXT:    %[[V13:\d+]] = graph.softmax %[[V5]] {axis = 2 : i64} : tensor<2x4x4xf32>
 // CHECK-NEXT:    %[[V14:\d+]] = graph.fill 0.000000e+00 : f32 : tensor<f32>
 // CHECK-NEXT:    %[[V15:\d+]] = graph.where %[[V8]], %[[V14]], %[[V13]] : (tensor<2x4x1xi1>, tensor<f32>, tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
 // CHECK-NEXT:    %y = graph.matmul %[[V15]], %q : (tensor<2x4x4xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>
 // CHECK-NEXT:    func.return %y : tensor<2x4x16xf32>
+
+// What gradients of attention are computed from stays one operator each, too, unless tensor cores may
+// not multiply: then scores and weights are computed in each.
+func.func @gradients(%q : tensor<2x4x16xf16>, %s : tensor<2x4x1xf32>) -> (tensor<2x4x1xf32>, tensor<2x4x16xf16>, tensor<2x2x4x16xf16>, tensor<2x4x16xf16>) {
+  %l = graph.attention_logsumexp %q, %q : (tensor<2x4x16xf16>, tensor<2x4x16xf16>) -> tensor<2x4x1xf32>
+  %a = graph.attention_query_gradient %q, %q, %q, %q, %l, %s : (tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x1xf32>, tensor<2x4x1xf32>) -> tensor<2x4x16xf16>
+  %b = graph.attention_key_value_gradients %q, %q, %q, %q, %l, %s : (tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x1xf32>, tensor<2x4x1xf32>) -> tensor<2x2x4x16xf16>
+  %c = graph.attention_query_gradient %q, %q, %q, %q, %l, %s {scale = 0.5 : f64, precision = "fma"} : (tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x16xf16>, tensor<2x4x1xf32>, tensor<2x4x1xf32>) -> tensor<2x4x16xf16>
+  func.return %l, %a, %b, %c : tensor<2x4x1xf32>, tensor<2x4x16xf16>, tensor<2x2x4x16xf16>, tensor<2x4x16xf16>
+}
+
+// CHECK-LABEL: func.func @gradients
+// CHECK-NEXT:    %l = graph.attention_logsumexp
+// CHECK-NEXT:    %a = graph.attention_query_gradient
+// CHECK-NEXT:    %b = graph.attention_key_value_gradients
+// CHECK-NOT:     graph.attention
+// CHECK:         %[[SCORES:\d+]] = graph.matmul %q, %{{\d+}} {precision = "fma"} : (tensor<2x4x16xf16>, tensor<2x16x4xf16>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[SCALE:\d+]] = graph.fill 5.000000e-01 : f32
+// CHECK-NEXT:    %[[SCALED:\d+]] = graph.mul %[[SCORES]], %[[SCALE]]
+// CHECK-NEXT:    %[[PAST:\d+]] = graph.sub %[[SCALED]], %l
+// CHECK-NEXT:    %[[EXP:\d+]] = graph.exp %[[PAST]]
+// CHECK:         %[[WEIGHTS:\d+]] = graph.where %{{\d+}}, %{{\d+}}, %[[EXP]]
+// CHECK:         %[[PRODUCTS:\d+]] = graph.matmul %q, %{{\d+}} {precision = "fma"} : (tensor<2x4x16xf16>, tensor<2x16x4xf16>) -> tensor<2x4x4xf32>
+// CHECK-NEXT:    %[[OVER:\d+]] = graph.sub %[[PRODUCTS]], %s
+// CHECK-NEXT:    %[[SLOPES:\d+]] = graph.mul %[[WEIGHTS]], %[[OVER]]
+// CHECK:         graph.cast
+// CHECK:         graph.matmul %{{\d+}}, %q {precision = "fma"} : (tensor<2x4x4xf16>, tensor<2x4x16xf16>) -> tensor<2x4x16xf32>
 
 // A softmax of halves is computed in f32, which has bits to spare for a reciprocal.
 func.func @softmax(%x : tensor<4x64xf16>) -> tensor<4x64xf16> {

@@ -27,6 +27,22 @@ cuda.kernel @product() grid(1) block(64) {
 
 // -----
 
+// A right tile that is transposed, columns by k: along k if its rows are, so that nothing is
+// transposed; the lanes of the second eight columns are eight rows further on.
+
+// CHECK-LABEL: cuda.kernel @transposed
+// CHECK:         %[[B:.*]] = memref.alloca() : memref<16x64xf16, #cuda.space<shared>>
+// CHECK:         cuda.ldmatrix %[[B]][%{{.*}}, %{{.*}}] to %{{.*}}[%{{.*}}] count 4 :
+cuda.kernel @transposed() grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c = memref.alloca() : memref<16x16xf32, #task.map<repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %s = memref.alloca() : memref<16x64xf16, #task.map<repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %b = memref.alloca() : memref<16x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+  task.matmul %s, %b transposed to %c on %t via "m16n8k16_f16_f32" : memref<16x64xf16, #task.map<repeat(1, 8) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>, memref<16x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>> to memref<16x16xf32, #task.map<repeat(1, 2) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+}
+
+// -----
+
 // Factors of f32 are rounded to TF32 where they are loaded.
 
 // CHECK-LABEL: cuda.kernel @tf32

@@ -149,6 +149,25 @@ cuda.kernel @matmul() grid(1) block(4) {
 
 // -----
 
+// A right tile that is transposed is read by column and k.
+
+!tile = memref<4x4xf32, #task.map<spatial(2, 2) * repeat(2, 2)>, #cuda.space<register>>
+!shared = memref<4x4xf16, #cuda.space<shared>>
+
+// CHECK-LABEL: cuda.kernel @transposed
+// CHECK:         scf.for %k
+// CHECK:               memref.load %a[%{{.*}}, %k]
+// CHECK:               memref.load %b[%{{.*}}, %k]
+cuda.kernel @transposed() grid(1) block(4) {
+  %t = cuda.thread_id x
+  %a = memref.alloca() : !shared
+  %b = memref.alloca() : !shared
+  %c = memref.alloca() : !tile
+  task.matmul %a, %b transposed to %c on %t : !shared, !shared to !tile
+}
+
+// -----
+
 // Lanes that hold the same element combine by shuffles: here those whose numbers differ in the two
 // lowest bits. No barrier is needed.
 

@@ -31,6 +31,26 @@ cuda.kernel @begun() grid(1) block(256) {
 
 // -----
 
+// A right tile that is transposed, columns by k, is contiguous along k: the next step is 32 bytes
+// further on, and nothing is transposed.
+
+// CHECK-LABEL: cuda.kernel @transposed
+// CHECK:         %[[B:.*]] = memref.alloca() : memref<32x32xf16, #cuda.space<shared>>
+// CHECK:         %[[DB:.*]] = cuda.matrix_descriptor %[[B]][%{{.*}}, %{{.*}}] leading 16 stride 512 swizzle 64
+// CHECK:         cuda.wgmma "m64n32k16_f16_f32" %[[DA:.*]], %[[DB]], %{{.*}}[%{{.*}}] accumulate
+// CHECK:         %[[TWO:.*]] = arith.constant 2 : i64
+// CHECK:         %[[DB2:.*]] = arith.addi %[[DB]], %[[TWO]] : i64
+// CHECK:         cuda.wgmma "m64n32k16_f16_f32" %{{.*}}, %[[DB2]], %{{.*}}[%{{.*}}] accumulate
+cuda.kernel @transposed() grid(1) block(128) {
+  %t = cuda.thread_id x
+  %c = memref.alloca() : memref<64x32xf32, #task.map<spatial(4, 1) * repeat(1, 4) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+  %a = memref.alloca() : memref<64x32xf16, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+  %b = memref.alloca() : memref<32x32xf16, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>
+  task.matmul %a, %b transposed to %c on %t via "m64n32k16_f16_f32" async : memref<64x32xf16, #task.tile<row_major, swizzle 64>, #cuda.space<shared>>, memref<32x32xf16, #task.tile<row_major, swizzle 64>, #cuda.space<shared>> to memref<64x32xf32, #task.map<spatial(4, 1) * repeat(1, 4) * repeat(2, 1) * spatial(8, 4) * repeat(1, 2)>, #cuda.space<register>>
+}
+
+// -----
+
 // Outside of a ring all threads' stores to the tiles are seen first, and the product is waited for.
 
 // CHECK-LABEL: cuda.kernel @ended

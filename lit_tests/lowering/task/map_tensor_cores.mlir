@@ -181,3 +181,25 @@ cuda.kernel @widths(%x : memref<64x32xf32>, %w : memref<32x64xf32>, %v : memref<
   task.matmul %a, %b to %c on %t : memref<64x32xf32, #cuda.space<shared>>, memref<32x64xf32, #cuda.space<shared>> to memref<64x64xf32, #task.map<?>, #cuda.space<register>>
   task.matmul %a, %d to %e on %t : memref<64x32xf32, #cuda.space<shared>>, memref<32x16xf32, #cuda.space<shared>> to memref<64x16xf32, #task.map<?>, #cuda.space<register>>
 }
+
+// -----
+
+// A tile that one matmul takes transposed, and another one as it is, has one layout: that of its rows.
+
+// CHECK-LABEL: cuda.kernel @transposed
+// CHECK:         %b = memref.alloca() : memref<32x64xf16, #task.tile<row_major, swizzle 128>, #cuda.space<shared>>
+// CHECK:         task.matmul %a, %b transposed to %c on %t via "m64n32k16_f16_f32"
+// CHECK:         task.matmul %s, %b to %d on %t via "m64n64k16_f16_f32"
+cuda.kernel @transposed(%x : memref<64x64xf16>, %w : memref<32x64xf16>) grid(1) block(128) attributes {config = {instruction = "m64n256k16_f16_f32", rows = 1 : i64, columns = 1 : i64}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %a = memref.alloca() : memref<64x64xf16, #cuda.space<shared>>
+  %b = memref.alloca() : memref<32x64xf16, #cuda.space<shared>>
+  %c = memref.alloca() : memref<64x32xf32, #task.map<?>, #cuda.space<register>>
+  %s = memref.alloca() : memref<64x32xf16, #task.map<?>, #cuda.space<register>>
+  %d = memref.alloca() : memref<64x64xf32, #task.map<?>, #cuda.space<register>>
+  task.copy %x[%z, %z] to %a[] in #task.map<?> on %t : memref<64x64xf16> to memref<64x64xf16, #cuda.space<shared>>
+  task.copy %w[%z, %z] to %b[] in #task.map<?> on %t : memref<32x64xf16> to memref<32x64xf16, #cuda.space<shared>>
+  task.matmul %a, %b transposed to %c on %t : memref<64x64xf16, #cuda.space<shared>>, memref<32x64xf16, #cuda.space<shared>> to memref<64x32xf32, #task.map<?>, #cuda.space<register>>
+  task.matmul %s, %b to %d on %t : memref<64x32xf16, #task.map<?>, #cuda.space<register>>, memref<32x64xf16, #cuda.space<shared>> to memref<64x64xf32, #task.map<?>, #cuda.space<register>>
+}

@@ -6,19 +6,18 @@
 
 // CHECK-LABEL: cuda.kernel @p_kernel
 // CHECK-SAME:    template = "attention", instruction = "m16n8k16_f16_f32"
-// CHECK:         %keys = compute.grid
 // CHECK:         %scores = memref.alloca() : memref<32x128xf32, #task.map<?>, #cuda.space<register>>
 // CHECK:         task.copy %q_[{{.*}}] to %queries[]
 // CHECK:         scf.for %k0
 // CHECK-NEXT:      arith.constant
-// CHECK-NEXT:      task.copy %keys[{{.*}}] to %key[]
-// CHECK:           task.copy %v_[{{.*}}] to %value[]
-// CHECK:           task.matmul %queries, %key to %scores
+// CHECK-NEXT:      task.copy %k_[{{.*}}] to %keys[]
+// CHECK:           task.copy %v_[{{.*}}] to %values[]
+// CHECK:           task.matmul %queries, %keys transposed to %scores
 // CHECK-NOT:       cmpi
 // CHECK:           task.combine max %largest
 // CHECK:           cuda.function "fast_exp2"
 // CHECK:           memref.store %{{.*}}, %weights
-// CHECK:           task.matmul %weights, %value to %acc
+// CHECK:           task.matmul %weights, %values to %acc
 // CHECK:         task.combine add %total
 // CHECK:         compute.store %{{.*}}, %result
 func.func @forward(%q : tensor<2x128x64xf16>, %k : tensor<2x128x64xf16>, %v : tensor<2x128x64xf16>) -> tensor<2x128x64xf16> {

@@ -49,6 +49,46 @@ def test_one_operator(form, capsys):
     torch.testing.assert_close(actual, expected, check_dtype=False, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_gradients_of_halves(form, capsys):
+    """They are one operator, unless values are wider than keys, or that of a mask is wanted."""
+    torch._dynamo.reset()
+    tensors, keywords = FORMS[form]
+    value = tensors[2] if form == "wide values" else tensors[2][..., :16]
+    given = [each.half() if each.is_floating_point() else each for each in tensors]
+    given[2] = value.half()
+
+    def run(function, dtype):
+        leaves = [
+            each.detach().to(dtype).requires_grad_(number < 3) if each.is_floating_point() else each
+            for number, each in enumerate(given)
+        ]
+        result = function(*leaves, **keywords)
+        (result * torch.linspace(-1, 1, result.numel()).view(result.shape)).sum().backward()
+        return [each.grad for each in leaves[:3]]
+
+    attention = F.scaled_dot_product_attention
+    options = {"print_input_graph": True}
+    compiled = torch.compile(attention, backend="hidet", fullgraph=True, options=options)
+    actual, expected = run(compiled, torch.float16), run(attention, torch.float64)
+    assert ("hidet.attention_gradients" in capsys.readouterr().out) == (form != "wide values")
+    torch.testing.assert_close(actual, expected, check_dtype=False, rtol=1e-2, atol=1e-2)
+
+
+def test_gradients_of_causal_masks(capsys):
+    """A mask that models compute from positions is no data in the backward graph either."""
+    torch._dynamo.reset()
+    model, tensors = Masked(visible), [each.half() for each in (QUERY, KEY, VALUE[..., :16])]
+    leaves = [each.requires_grad_() for each in tensors]
+    options = {"print_input_graph": True}
+    torch.compile(model, backend="hidet", options=options)(*leaves).sum().backward()
+    calls = [
+        line for line in capsys.readouterr().out.splitlines() if "hidet.attention_gradients" in line
+    ]
+    assert calls
+    assert all("None, True" in line for line in calls)
+
+
 class Attention(torch.nn.Module):
     """Attention as a model, whose values are wider than its keys."""
 

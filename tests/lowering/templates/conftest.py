@@ -11,13 +11,23 @@ from hidet.backend.device import INCLUDE_DIR
 from hidet.context import make_context
 from hidet.driver import compile_graph
 from hidet.frontends.torch.dtypes import type_of
-from hidet.lowering.graph import decompose_graph
+from hidet.lowering.graph import attention
 from hidet.lowering.templates.attention import AttentionTemplate
+from hidet.lowering.templates.backward import BackwardTemplate
 from hidet.lowering.templates.base import Template
 from hidet.lowering.templates.depthwise import DepthwiseTemplate
 from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.testing.numeric import assert_close
+
+TEMPLATES = (
+    AttentionTemplate,
+    BackwardTemplate,
+    DepthwiseTemplate,
+    GemvTemplate,
+    MatmulTemplate,
+)
+"""Those of anchors."""
 
 
 def program_text(body, inputs, outputs):
@@ -37,11 +47,11 @@ def choose(monkeypatch, tmp_path):
     """Give a function that has what templates compute computed in one way, in strict mode."""
 
     def choose(config):
-        for template in (AttentionTemplate, DepthwiseTemplate, GemvTemplate, MatmulTemplate):
+        for template in TEMPLATES:
             found = [config] if isinstance(config, template.config) else []
             monkeypatch.setattr(template, "configs", lambda *_, found=found: found)
             monkeypatch.setattr(template, "best", Template.best)
-        monkeypatch.setattr(decompose_graph, "has_template", lambda *_: True)
+        monkeypatch.setattr(attention, "has_template", lambda *_: True)
         return {"cache_dir": tmp_path, "strict": True}
 
     return choose

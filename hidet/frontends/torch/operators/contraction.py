@@ -7,9 +7,9 @@ import torch
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.dialects.graph.base import Number, shape_of
+from hidet.dialects.graph.base import Number, element_type, shape_of
 from hidet.dialects.graph.contraction import per_dimension
-from hidet.frontends.torch.attention import WHOLE
+from hidet.frontends.torch.attention import GRADIENTS, WHOLE
 from hidet.frontends.torch.operators.emitter import Emitter, Results, Table, named, unsupported
 
 aten = torch.ops.aten
@@ -135,6 +135,30 @@ def attention(g: Emitter, *arguments: Any, **keywords: Any) -> Results:
     return g.emit(op) if g.node.target is WHOLE else (g.emit(op),)
 
 
+def attention_gradients(
+    g: Emitter,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    mask: SSAValue | None,
+    causal: bool,
+    scale: float | None,
+    result: SSAValue,
+    grad: SSAValue,
+) -> Results:
+    """The gradients of query, key and value."""
+    how: dict[str, Any] = {"causal": causal, "scale": scale, "precision": g.precision("matmul")}
+    logsumexp = g.emit(graph.AttentionLogsumexpOp(query, key, mask, **how))
+    wide = element_type(logsumexp)
+    product = g.emit(graph.MulOp(g.cast(grad, wide), g.cast(result, wide)))
+    delta = g.emit(graph.SumOp(product, [-1], keepdims=True))
+    operands = (query, key, value, grad, logsumexp, delta, mask)
+    of_query = g.emit(graph.AttentionQueryGradientOp(*operands, **how))
+    both = g.emit(graph.AttentionKeyValueGradientsOp(*operands, **how))
+    parts = (g.slice(both, 0, number, number + 1) for number in range(2))
+    return (of_query, *(g.reshape(part, shape_of(key)) for part in parts))
+
+
 def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
     """Return keys or values, with heads repeated for grouped queries."""
     *batch, own, length, size = shape_of(x)
@@ -147,6 +171,7 @@ def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
 
 CONTRACTION: Table = {
     WHOLE: attention,
+    GRADIENTS: attention_gradients,
     aten.mm.default: matmul,
     aten.bmm.default: matmul,
     aten.addmm.default: addmm,
