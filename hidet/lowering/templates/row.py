@@ -8,14 +8,14 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.forms import LinearForm, Remainder
-from hidet.analysis.grids import is_cheap, linear_index_of_load
+from hidet.analysis.grids import is_cheap, linear_index_of_load, loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.rows import Rows, row_reduces, rows_of
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES, WARP
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.shaped import bytes_of, element_of, size_of
-from hidet.dialects.walking import ops_in, ops_of_class
+from hidet.dialects.walking import ops_in, ops_of_class, reached
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import repeat, script, spatial, task
@@ -48,17 +48,23 @@ MAX_THREADS, FEWER_THREADS = 1024, 512
 """The most threads of a block whose lanes are across rows, if rows are long and if they are short:
 in the end all threads join the values of a vector."""
 
+FULL_THREADS = 1024
+"""The threads of a multiprocessor from which lanes with less to load do not load faster."""
+
 MAX_STEPS = 64
 """The most vectors of a thread whose loads are unrolled: ptxas overlaps those of straight code."""
 
-WORD = 4
-"""The bytes of an access of a lane with which a warp accesses a cache line."""
+WORD = 8
+"""The bytes of an access of a lane that keeps what it computes."""
 
 MIN_BYTES = 2
 """The bytes of the smallest elements of which an access is full."""
 
 Term = Callable[[Any, Any], Scalar]
 """Computes a value from the indices of a row and of an element in it."""
+
+Reduction = tuple[Tensor, ReduceKind, Term]
+"""What is reduced over each row, into a register tile."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +120,9 @@ class RowTemplate(Template[RowConfig]):
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[RowConfig]:
         """Return one config: a warp per row, more lanes for long or few rows.
 
-        Wide vectors are halved if lanes then have fewer elements, as the last ones of a row are not
-        all there. Where rows are strided and elements of adjacent rows adjacent, lanes are across
-        rows.
+        Short rows have fewer lanes if there are many. Wide vectors are halved if lanes then have
+        fewer elements, as the last ones of a row are not all there. Where rows are strided and
+        elements of adjacent rows adjacent, lanes are across rows.
         """
         rows = _rows(fusion)
         is_across = rows.stride > 1 or all(size_of(x) == rows.count for x in fusion.results_)
@@ -129,6 +135,12 @@ class RowTemplate(Template[RowConfig]):
             and rows.length >= 2 * max(vector, 2) * lanes
         ):
             lanes *= 2
+
+        while (
+            rows.length < vector * lanes
+            and rows.count * lanes >= 2 * FULL_THREADS * arch.processors
+        ):
+            lanes //= 2
 
         def elements(vector: int) -> int:
             """Return how many elements a lane has."""
@@ -163,20 +175,18 @@ class RowTemplate(Template[RowConfig]):
 
 @script
 def reduce_rows(
-    tile: Tensor,
-    kind: ReduceKind,
-    elements: TaskMap,
-    extents: tuple[int, int],
-    worker: Scalar,
-    term: Term,
+    reductions: Sequence[Reduction], elements: TaskMap, extents: tuple[int, int], worker: Scalar
 ) -> None:
-    """Reduce a term over each row: per worker, then across the lanes of the row."""
-    for row in tile.on(worker):
-        tile[row] = neutral(kind, tile)
+    """Reduce terms over each row: per worker, then across the lanes of the row."""
+    for tile, kind, _ in reductions:
+        for row in tile.on(worker):
+            tile[row] = neutral(kind, tile)
     for row, element in elements.on(worker, bound=extents):
-        value = term(row, element)
-        tile[row] = combined(kind, tile[row], value)
-    task.combine(tile, kind, on=worker)
+        for tile, kind, term in reductions:
+            value = term(row, element)
+            tile[row] = combined(kind, tile[row], value)
+    for tile, kind, _ in reductions:
+        task.combine(tile, kind, on=worker)
 
 
 @script
@@ -216,6 +226,7 @@ class _RowKernel:
     """A row kernel under construction.
 
     `elements` maps (row, element) to the workers of the grid, `row_values` are kept in registers.
+    The reductions of grids in `pending` are not emitted yet: independent ones share a loop.
     """
 
     scope: KernelScope
@@ -223,6 +234,7 @@ class _RowKernel:
     elements: TaskMap
     worker: Scalar
     row_values: set[SSAValue] = field(default_factory=lambda: set[SSAValue]())
+    pending: dict[GridOp, Reduction] = field(default_factory=lambda: dict[GridOp, Reduction]())
 
     @property
     def builder(self) -> KernelBuilder:
@@ -251,6 +263,8 @@ class _RowKernel:
 
     def add(self, grid: GridOp) -> None:
         """Add a grid of the fusion to the kernel, as row values or as a view."""
+        if not self.pending.keys().isdisjoint(reached([grid], _read_by)):
+            self.reduce_pending()
         reduces = row_reduces(grid)
         if not reduces and (prod(grid.shape) != self.rows.count or not self._loads_rows(grid)):
             if self._is_worth_keeping(grid):
@@ -259,14 +273,24 @@ class _RowKernel:
                 self.scope.clone(grid)
             return
         self.row_values.add(grid.result)
+        if reduces[:1] == [grid.yielded.owner]:
+            self.pending[grid] = self._reduction(grid, reduces[0], {})
+            return
         partial: dict[ReduceOp, SSAValue] = {}
         for reduce in reduces:
-            partial[reduce] = self._reduce(grid, reduce, partial)
-        whole = grid.yielded.owner
-        if isinstance(whole, ReduceOp) and whole in partial:
-            self._bind(grid, partial[whole], self.extents[:1])
-        else:
-            self._keep(grid, self.extents[:1], self.map_of_rows, partial)
+            tile, *how = self._reduction(grid, reduce, partial)
+            reduce_rows([(tile, *how)], self.elements, self.extents, self.worker)
+            partial[reduce] = tile.memory
+        self._keep(grid, self.extents[:1], self.map_of_rows, partial)
+
+    def reduce_pending(self) -> None:
+        """Emit the loop of the pending reductions, if there are any."""
+        if not self.pending:
+            return
+        reduce_rows([*self.pending.values()], self.elements, self.extents, self.worker)
+        for grid, (tile, *_) in self.pending.items():
+            self._bind(grid, tile.memory, self.extents[:1])
+        self.pending.clear()
 
     def _loads_rows(self, grid: GridOp) -> bool:
         """Return whether a grid reads row values, and is computed once per row."""
@@ -283,10 +307,10 @@ class _RowKernel:
             and not is_cheap(grid)
         )
 
-    def _reduce(
+    def _reduction(
         self, grid: GridOp, reduce: ReduceOp, partial: dict[ReduceOp, SSAValue]
-    ) -> SSAValue:
-        """Reduce every row into a register tile; return the tile."""
+    ) -> Reduction:
+        """Return the reduction of every row into a new register tile."""
 
         def term(row: Scalar, element: Scalar) -> Scalar:
             values = self._body(grid, row.ssa, partial, reduce)
@@ -297,8 +321,7 @@ class _RowKernel:
 
         tile = self.builder.register_tile(reduce.result.type, self.map_of_rows)
         tile.name_hint = f"row_{reduce.kind.data}"
-        reduce_rows(tensor(tile), reduce.kind.data, self.elements, self.extents, self.worker, term)
-        return tile
+        return tensor(tile), reduce.kind.data, term
 
     def _keep(
         self,
@@ -307,6 +330,7 @@ class _RowKernel:
         layout: TaskMap,
         partial: dict[ReduceOp, SSAValue],
     ) -> None:
+        self.reduce_pending()
 
         def value(element: Scalar | tuple[Scalar, ...]) -> Scalar:
             number = self._number(*element) if isinstance(element, tuple) else element
@@ -359,6 +383,7 @@ class _RowKernel:
 
     def store_results(self, config: RowConfig) -> None:
         """Store the results: elements by all workers, row values by the first lane."""
+        self.reduce_pending()
         results: dict[int, list[tuple[Tensor, Tensor]]] = {self.rows.size: [], self.rows.count: []}
         for view, buffer in self.scope.results:
             results[prod(known(view.shape))].append((view, buffer))
@@ -369,6 +394,12 @@ class _RowKernel:
             count = self.rows.count
             lanes = config.lanes, config.across
             store_rows(results[count], self.map_of_rows, count, self.worker, *lanes)
+
+
+def _read_by(op: Operation) -> list[Operation]:
+    """Return the ops of a fusion whose results an op of it reads."""
+    sources = [load.source.owner for load in loads_of(op)] if isinstance(op, GridOp) else []
+    return [source for source in sources if isinstance(source, Operation)]
 
 
 def _run_across(fusion: FusionOp) -> int:
