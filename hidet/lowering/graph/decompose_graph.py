@@ -25,6 +25,7 @@ from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.attention import ATTENTION
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, mean_and_variance
+from hidet.lowering.graph.pointwise import decompose_pointwise, has_channels_first_only
 from hidet.lowering.single_walk import Rule, apply_rules
 
 # ----------------------------------------------------------------------------- matmuls
@@ -400,11 +401,12 @@ class DecomposeGraphPass(ModulePass):
 
     linear, softmax, layer_norm and rms_norm are decomposed, and attention and its gradients
     unless a template computes them in one kernel. conv2d becomes a matmul of windows, unless it is
-    depthwise; neither has a bias. matmul and conv2d accumulate in f32 for f16 and bf16, followed by
-    a cast, so that ops fused with them use f32. Large operands with rows that TMA cannot load are
-    copied into aligned ones. Filters of conv2d are packed, as are images with few channels (padded
-    with zeros) and channels-first inputs. Reductions of a few long rows are split in two.
-    Computation on weights alone is kept separate, for `hoist-constants`.
+    depthwise; neither has a bias. In programs that keep channels first, one of single pixels is a
+    batch of matmuls. matmul and conv2d accumulate in f32 for f16 and bf16, followed by a cast, so
+    that ops fused with them use f32. Large operands with rows that TMA cannot load are copied into
+    aligned ones. Filters of conv2d are packed, as are images with few channels (padded with zeros)
+    and channels-first inputs. Reductions of a few long rows are split in two. Computation on
+    weights alone is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"
@@ -417,5 +419,7 @@ class DecomposeGraphPass(ModulePass):
         for_arch = {
             kind: partial(rule, arch=arch) for kind, rule in DECOMPOSITIONS_FOR_ARCH.items()
         }
+        if has_channels_first_only(op):
+            apply_rules(op.body, GraphBuilder, {graph.Conv2dOp: decompose_pointwise})
         apply_rules(op.body, GraphBuilder, DECOMPOSITIONS | for_arch)
         apply_rules(op.body, GraphBuilder, SOFTMAX_AND_NORMS)

@@ -93,6 +93,18 @@ def test_random_convolutions(check, choose, seed):
     check_convolution(check, x, w, options, kernels, choose(draw.choice(CHOICES)))
 
 
+@pytest.mark.parametrize("choice", CHOICES[1:3], ids=["mma", "wgmma"])
+def test_single_pixels_with_channels_first(check, choose, choice):
+    """The filters, which images share, times each of these."""
+    torch.manual_seed(0)
+    x, w, b = (torch.randn(*shape).half() for shape in ((2, 24, 12, 18), (40, 24, 1, 1), (40,)))
+    y = functional.conv2d(x.double(), w.double(), b.double())
+    types = ", ".join(str(type_of(each)) for each in (x, w, b))
+    body = f"%y = graph.conv2d %x, %w, %b : ({types}) -> {type_of(y.half())}"
+    inputs, options = {"x": x, "w": w, "b": b}, choose(choice)
+    check(body, inputs, {"y": y}, dtype=torch.float16, tolerance=4e-3, options=options)
+
+
 @pytest.mark.parametrize(
     "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 8))]
 )
