@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue, Use
 
 from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
-from hidet.dialects.cuda import FloorModOp, IdOp, ShflOp
+from hidet.dialects.cuda import FloorModOp, IdOp, ShflOp, Space, space_of
 from hidet.dialects.cuda.marks import UPDATE
 from hidet.dialects.walking import blocks_in, ops_of_block, parents_of
 from hidet.lowering.cuda.demote_scf_values import operators_of, prints_operands_twice
@@ -112,7 +112,7 @@ class Folding:
             not isinstance(store, memref.StoreOp)
             or store.value.owner is not computed
             or type(computed) not in _UPDATES
-            or load.res.type == i1
+            or (load.res.type == i1 and not _may_contract_booleans(load, computed))
             or UPDATE in store.attributes
             or store.memref is not load.memref
             or any(
@@ -145,6 +145,14 @@ class Folding:
         if isinstance(user, arith.SelectOp):
             return use.index > 0
         return _is_logical(user) and use.index > 0
+
+
+def _may_contract_booleans(load: memref.LoadOp, computed: Operation) -> bool:
+    """Return whether `x |= v` updates a local boolean; a byte of other memory may be no 0 or 1.
+
+    Unlike `x || v` it computes v in any case, without a branch around what v loads.
+    """
+    return _is_logical(computed) and space_of(load.memref.type) is Space.LOCAL
 
 
 def _is_expression(op: Operation) -> bool:

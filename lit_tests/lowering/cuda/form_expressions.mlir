@@ -208,6 +208,47 @@ cuda.kernel @updates(%x : memref<4096xf32>) grid(64) block(1) {
   memref.store %17, %x[%i] : memref<4096xf32>
 }
 
+// A local boolean is updated, too, and `|=` computes its right side in any case. A byte of other memory
+// may be no 0 or 1.
+
+// CHECK-LABEL: // truths
+// CHECK:       any |= x[i] > 0.0f;
+// CHECK-NEXT:  all &= x[i] > 0.0f;
+// CHECK-NEXT:  y[i] = hidet::truth(&y[i]) || x[i] > 0.0f;
+cuda.kernel @truths(%x : memref<64xf32>, %y : memref<64xi1>, %z : memref<2xi1>) grid(1) block(1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant 0.0 : f32
+  %false = arith.constant false
+  %true = arith.constant true
+  %any = memref.alloca() : memref<i1, #cuda.space<local>>
+  %all = memref.alloca() : memref<i1, #cuda.space<local>>
+  memref.store %false, %any[] : memref<i1, #cuda.space<local>>
+  memref.store %true, %all[] : memref<i1, #cuda.space<local>>
+  scf.for %i = %c0 to %c64 step %c1 {
+    %v = memref.load %x[%i] : memref<64xf32>
+    %a = arith.cmpf ogt, %v, %zero : f32
+    %b = memref.load %any[] : memref<i1, #cuda.space<local>>
+    %c = arith.ori %b, %a : i1
+    memref.store %c, %any[] : memref<i1, #cuda.space<local>>
+    %w = memref.load %x[%i] : memref<64xf32>
+    %d = arith.cmpf ogt, %w, %zero : f32
+    %e = memref.load %all[] : memref<i1, #cuda.space<local>>
+    %f = arith.andi %e, %d : i1
+    memref.store %f, %all[] : memref<i1, #cuda.space<local>>
+    %u = memref.load %x[%i] : memref<64xf32>
+    %g = arith.cmpf ogt, %u, %zero : f32
+    %h = memref.load %y[%i] : memref<64xi1>
+    %k = arith.ori %h, %g : i1
+    memref.store %k, %y[%i] : memref<64xi1>
+  }
+  %p = memref.load %any[] : memref<i1, #cuda.space<local>>
+  memref.store %p, %z[%c0] : memref<2xi1>
+  %q = memref.load %all[] : memref<i1, #cuda.space<local>>
+  memref.store %q, %z[%c1] : memref<2xi1>
+}
+
 // The values of loops are variables, declared by their first store where that is possible; values
 // that change places are kept in between.
 
