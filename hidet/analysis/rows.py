@@ -4,12 +4,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
+from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.algebra import FormAlgebra
 from hidet.analysis.forms import LinearForm
-from hidet.analysis.grids import is_view, linear_index, linear_index_of_load, loads_of
+from hidet.analysis.grids import (
+    has_reduction,
+    is_view,
+    linear_index,
+    linear_index_of_load,
+    loads_of,
+)
 from hidet.analysis.index_forms import IndexForms
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.shaped import size_of
@@ -20,6 +27,9 @@ MIN_ROW = 32
 
 MIN_WINDOWS = 4096
 """From this number on, overlapping windows are computed by one thread each, too."""
+
+MIN_SEARCHES = 1 << 16
+"""From this number on, so are reductions that all read the same elements."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +69,50 @@ def row_reduces(grid: GridOp) -> list[ReduceOp]:
     """Return the reductions of a grid that are long enough to be computed cooperatively.
 
     Those inside a branch or another reduction are excluded, since every worker must reach them, and
-    so are sliding windows.
+    so are those that one thread computes each.
     """
-    return [op for op in _long_reduces(grid) if not _slides(grid, op)]
+    return [op for op in _long_reduces(grid) if not _is_of_thread(grid, op)]
 
 
-def has_windows(grid: GridOp) -> bool:
-    """Return whether a grid reduces long sliding windows, with one thread each."""
-    return any(_slides(grid, op) for op in _long_reduces(grid))
+def is_serial(grid: GridOp) -> bool:
+    """Return whether a grid has long reductions that one thread computes each."""
+    return any(_is_of_thread(grid, op) for op in _long_reduces(grid))
 
 
 def _long_reduces(grid: GridOp) -> list[ReduceOp]:
     """Return the long reductions of a grid, which are not inside of others, or of branches."""
     reduces = (op for op in grid.body.block.ops if isinstance(op, ReduceOp))
     return [op for op in reduces if prod(op.shape) >= MIN_ROW]
+
+
+def _is_of_thread(grid: GridOp, reduce: ReduceOp) -> bool:
+    return _slides(grid, reduce) or _searches(grid, reduce)
+
+
+def _searches(grid: GridOp, reduce: ReduceOp) -> bool:
+    """Return whether many reductions all read the same elements, beside one of their own each.
+
+    An example is whether x[y] is one of all t[r].
+    """
+    if prod(grid.shape) < MIN_SEARCHES:
+        return False
+    forms = IndexForms()
+    domains = set(grid.indices), set(reduce.indices)
+    places = chain.from_iterable(_leaves(forms, load) for load in ops_of_class(reduce, LoadOp))
+    return all(any(domain.issuperset(leaves) for domain in domains) for leaves in places)
+
+
+def _leaves(forms: IndexForms, load: LoadOp) -> Iterator[set[Any]]:
+    """Yield what the place of each element depends on that a load needs, through grids."""
+    grid = load.source.owner
+    if not isinstance(grid, GridOp) or has_reduction(grid):
+        yield set(linear_index_of_load(forms, load).leaves())
+        return
+    own = dict(zip(grid.indices, map(forms.form, load.indices), strict=True))
+    for inner in loads_of(grid):
+        for leaves in _leaves(forms, inner):
+            places = (own[leaf].leaves() if leaf in own else (leaf,) for leaf in leaves)
+            yield set(chain.from_iterable(places))
 
 
 def _slides(grid: GridOp, reduce: ReduceOp) -> bool:

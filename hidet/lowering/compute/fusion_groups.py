@@ -25,7 +25,7 @@ from hidet.analysis.grids import (
 )
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.inverse import inverse_of
-from hidet.analysis.rows import Rows, has_windows, read_in_order, row_reduces, rows_of, rows_of_grid
+from hidet.analysis.rows import Rows, is_serial, read_in_order, row_reduces, rows_of, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
 from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp
@@ -88,7 +88,7 @@ def may_join(grid: GridOp, group: Group) -> bool:
         case Kind.ELEMENTS:
             if (rows := rows_of_grid(grid)) is not None:
                 fits = rows.size == group.size and _fits_rows(grid, group)
-                return fits and not any(map(has_windows, group.grids))
+                return fits and not any(map(is_serial, group.grids))
             return _extends_elements(grid, group)
         case Kind.CALL:
             return False
@@ -230,7 +230,7 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
     if isinstance(op, GridOp):
         if group.checks_apart and _repeats_checks(op, group):
             return False
-        if rows_of_grid(op) is not None and any(map(has_windows, group.grids)):
+        if rows_of_grid(op) is not None and any(map(is_serial, group.grids)):
             return False
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
         again = all(isinstance(each, GridOp) and is_cheap_again(each) for each in group.ops)

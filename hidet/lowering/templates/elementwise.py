@@ -19,6 +19,9 @@ from hidet.lowering.templates.epilogue import anchor_of, clone_views
 from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
 from hidet.mapping import TaskMap
 
+MAX_BYTES = 32
+"""The most adjacent bytes that a thread reads: a sector, so that a warp reads whole cache lines."""
+
 
 @dataclass(frozen=True)
 class ElementwiseConfig(Config):
@@ -50,8 +53,11 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         Vectors do not exceed a short row.
         """
         size = size_of(fusion.results_[0])
-        vector = ACCESS_BYTES // max(bytes_of(element_of(each)) for each in fusion.results_)
+        streamed = [each for each in fusion.body.block.args if size_of(each) >= size]
+        widest = max(bytes_of(element_of(each)) for each in fusion.results_)
+        read = [MAX_BYTES // bytes_of(element_of(each)) for each in streamed]
         rows = [[extent for extent in shape_of(each) if extent > 1] for each in fusion.results_]
+        vector = min([ACCESS_BYTES // widest, *read])
         vector = min([vector, *(row[-1] for row in rows if row and vector % row[-1] == 0)])
         threads = 256 if size >= 256 * arch.processors else 128
         if bool(ops_of_class(fusion.body, ReduceOp)):

@@ -510,6 +510,57 @@ func.func @windows_ahead_of_rows(%x : tensor<22x22x64xf16>) -> tensor<16x16xf16>
 
 // -----
 
+// Elements that are compared with all of the same others take a thread each: what they are compared
+// by, in a grid of its own, is no row of theirs.
+
+// CHECK-LABEL: func.func @searched
+// CHECK:         compute.grid
+// CHECK-NEXT:      compute.reduce max [64]
+// CHECK-NOT:     compute.grid
+func.func @searched(%x : tensor<65536xi64>, %t : tensor<64xi64>) -> tensor<65536xi1> {
+  %e = compute.grid (%i, %k) {
+    %v = compute.load %x[%i] : tensor<65536xi64>
+    %w = compute.load %t[%k] : tensor<64xi64>
+    %e = arith.cmpi eq, %v, %w : i64
+    compute.yield %e : i1
+  } : tensor<65536x64xi1>
+  %y = compute.grid (%i) {
+    %r = compute.reduce max [64] (%k) {
+      %v = compute.load %e[%i, %k] : tensor<65536x64xi1>
+      compute.yield %v : i1
+    } : i1
+    compute.yield %r : i1
+  } : tensor<65536xi1>
+  func.return %y : tensor<65536xi1>
+}
+
+// -----
+
+// Elements of a row are its own, whatever the place where they are found is computed from.
+
+// CHECK-LABEL: func.func @looked_up
+// CHECK:         %s = compute.grid (%i, %k)
+// CHECK:         compute.load %s[
+func.func @looked_up(%x : tensor<512x64xf32>, %ids : tensor<65536xi32>) -> tensor<65536xf32> {
+  %s = compute.grid (%i, %k) {
+    %n = compute.load %ids[%i] : tensor<65536xi32>
+    %at = arith.index_cast %n : i32 to index
+    %v = compute.load %x[%at, %k] : tensor<512x64xf32>
+    %s = arith.mulf %v, %v : f32
+    compute.yield %s : f32
+  } : tensor<65536x64xf32>
+  %y = compute.grid (%i) {
+    %r = compute.reduce add [64] (%k) {
+      %v = compute.load %s[%i, %k] : tensor<65536x64xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<65536xf32>
+  func.return %y : tensor<65536xf32>
+}
+
+// -----
+
 // Each element of the result evaluates one of the two, which cost too much to be evaluated again:
 // one kernel.
 

@@ -182,6 +182,71 @@ func.func @sliding_window(%x : tensor<30x30x64xf16>) -> tensor<24x24x64xf16> {
 
 // -----
 
+// So is whether many elements are one of the same 64: a thread compares two vectors of its own. Fewer
+// elements have a warp each.
+
+// CHECK-LABEL: cuda.kernel @m_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 4 : i64
+// CHECK-LABEL: cuda.kernel @few_kernel
+// CHECK-SAME:    template = "row"
+func.func @search(%x : tensor<262144xi64>, %t : tensor<64xi64>) -> (tensor<262144xi1>, tensor<1024xi1>) {
+  %y = compute.fusion (%x_ = %x : tensor<262144xi64>, %t_ = %t : tensor<64xi64>) -> (tensor<262144xi1>) {
+    %m = compute.grid (%i) {
+      %r = compute.reduce max [64] (%k) {
+        %v = compute.load %x_[%i] : tensor<262144xi64>
+        %w = compute.load %t_[%k] : tensor<64xi64>
+        %e = arith.cmpi eq, %v, %w : i64
+        compute.yield %e : i1
+      } : i1
+      compute.yield %r : i1
+    } : tensor<262144xi1>
+    compute.yield %m : tensor<262144xi1>
+  }
+  %z = compute.fusion (%x_ = %x : tensor<262144xi64>, %t_ = %t : tensor<64xi64>) -> (tensor<1024xi1>) {
+    %few = compute.grid (%i) {
+      %r = compute.reduce max [64] (%k) {
+        %v = compute.load %x_[%i] : tensor<262144xi64>
+        %w = compute.load %t_[%k] : tensor<64xi64>
+        %e = arith.cmpi eq, %v, %w : i64
+        compute.yield %e : i1
+      } : i1
+      compute.yield %r : i1
+    } : tensor<1024xi1>
+    compute.yield %few : tensor<1024xi1>
+  }
+  func.return %y, %z : tensor<262144xi1>, tensor<1024xi1>
+}
+
+// -----
+
+// Vectors are of what a thread stores, unless it would read more than 32 adjacent bytes for one.
+
+// CHECK-LABEL: cuda.kernel @narrow_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 8 : i64
+// CHECK-LABEL: cuda.kernel @alike_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 16 : i64
+func.func @narrow(%x : tensor<1048576xf32>, %s : tensor<1048576xf16>) -> (tensor<1048576xi1>, tensor<1048576xi1>) {
+  %y = compute.fusion (%x_ = %x : tensor<1048576xf32>) -> (tensor<1048576xi1>) {
+    %narrow = compute.grid (%i) {
+      %v = compute.load %x_[%i] : tensor<1048576xf32>
+      %e = arith.cmpf oeq, %v, %v : f32
+      compute.yield %e : i1
+    } : tensor<1048576xi1>
+    compute.yield %narrow : tensor<1048576xi1>
+  }
+  %z = compute.fusion (%s_ = %s : tensor<1048576xf16>) -> (tensor<1048576xi1>) {
+    %alike = compute.grid (%i) {
+      %v = compute.load %s_[%i] : tensor<1048576xf16>
+      %e = arith.cmpf oeq, %v, %v : f16
+      compute.yield %e : i1
+    } : tensor<1048576xi1>
+    compute.yield %alike : tensor<1048576xi1>
+  }
+  func.return %y, %z : tensor<1048576xi1>, tensor<1048576xi1>
+}
+
+// -----
+
 // Template matmul: tiles of both operands go through shared memory, the accumulator is in registers
 // and leaves through a sink, which is the epilogue.
 
