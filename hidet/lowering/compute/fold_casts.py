@@ -1,10 +1,12 @@
 """The pass `fold-casts`: removes narrowing casts that are widened again."""
 
 from xdsl.context import Context
+from xdsl.dialects import scf
 from xdsl.dialects.arith import ExtFOp, TruncFOp
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.lowering.single_walk import apply_rules
@@ -12,11 +14,26 @@ from hidet.rewriting.locations import LocatedBuilder
 
 
 def fold_widened(b: LocatedBuilder, op: ExtFOp) -> SSAValue | None:
-    """`extf(truncf(x))` becomes `x` if the types agree."""
-    narrow = op.input.owner
-    if isinstance(narrow, TruncFOp) and narrow.input.type == op.result.type:
-        return narrow.input
-    return None
+    """`extf(truncf(x))` becomes `x` if the types agree, also if a branch yields the latter."""
+    return _wide(op.input, op.result.type)
+
+
+def _wide(x: SSAValue, wide: Attribute) -> SSAValue | None:
+    """Return a value as it was before its rounding, None if it was not rounded."""
+    narrow = x.owner
+    if isinstance(narrow, TruncFOp):
+        return narrow.input if narrow.input.type == wide else None
+    if not isinstance(narrow, scf.IfOp) or len(narrow.results) > 1 or not x.has_one_use():
+        return None
+    ends = [region.block.last_op for region in narrow.regions]
+    values = [end.operands[0] for end in ends if end is not None]
+    found = [_wide(value, wide) for value in values]
+    if not any(found):
+        return None
+    for end, value, known in zip(ends, values, found, strict=True):
+        assert end is not None
+        end.operands[0] = known or LocatedBuilder.like(end).insert(ExtFOp(value, wide)).result
+    return Rewriter.replace_value_with_new_type(x, wide)
 
 
 class FoldCastsPass(ModulePass):

@@ -45,6 +45,50 @@ func.func @chain(%x : tensor<4xbf16>) {
   func.return
 }
 
+// A branch yields what one of its arms narrowed; the other arm widens what it loads. Where both load,
+// or others read the result too, the branch is left alone.
+
+// CHECK-LABEL: func.func @branch
+// CHECK-NEXT:    %a = scf.if %p -> (f32) {
+// CHECK:           scf.yield %x : f32
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[V:.*]] = memref.load %m[] : memref<f16>
+// CHECK-NEXT:      %[[W:.*]] = arith.extf %[[V]] : f16 to f32
+// CHECK-NEXT:      scf.yield %[[W]] : f32
+// CHECK-NEXT:    }
+// CHECK:         %c = scf.if %p -> (f16) {
+// CHECK:         %d = arith.extf %c : f16 to f32
+// CHECK:         %e = scf.if %p -> (f16) {
+// CHECK:         %f = arith.extf %e : f16 to f32
+// CHECK-NEXT:    func.return %a, %d, %e, %f
+func.func @branch(%p : i1, %x : f32, %m : memref<f16>) -> (f32, f32, f16, f32) {
+  %a = scf.if %p -> (f16) {
+    %h = arith.truncf %x : f32 to f16
+    scf.yield %h : f16
+  } else {
+    %v = memref.load %m[] : memref<f16>
+    scf.yield %v : f16
+  }
+  %b = arith.extf %a : f16 to f32
+  %c = scf.if %p -> (f16) {
+    %v = memref.load %m[] : memref<f16>
+    scf.yield %v : f16
+  } else {
+    %w = memref.load %m[] : memref<f16>
+    scf.yield %w : f16
+  }
+  %d = arith.extf %c : f16 to f32
+  %e = scf.if %p -> (f16) {
+    %h = arith.truncf %x : f32 to f16
+    scf.yield %h : f16
+  } else {
+    %v = memref.load %m[] : memref<f16>
+    scf.yield %v : f16
+  }
+  %f = arith.extf %e : f16 to f32
+  func.return %b, %d, %e, %f : f32, f32, f16, f32
+}
+
 // Another width than before is a conversion of its own, and what was loaded narrow is widened.
 
 // CHECK-LABEL: func.func @other_width
