@@ -101,10 +101,12 @@ class VectorLoop:
     def vector_accesses(self) -> list[VectorAccess]:
         """Return the accesses that can move before the loop (loads) or after it (stores).
 
-        They are unconditional, and nothing else in the loop may alias them in a conflicting way.
+        They are unconditional, and nothing else in the loop may alias them in a conflicting way,
+        except vectors of the same array at a constant distance.
         """
-        found = [self._access(op) for op in self.loop.body.block.ops]
-        if not any(found):
+        accesses = {op: self._access(op) for op in self.loop.body.block.ops}
+        found = [access for access in accesses.values() if access is not None]
+        if not found:
             return []
         touched = {op: accesses_of(op) for op in ops_in(self.loop.body)}
         if None in touched.values():
@@ -112,18 +114,26 @@ class VectorLoop:
         return [
             access
             for access in found
-            if access is not None
-            and not any(
+            if not any(
                 may_alias(access.first.array, memory)
-                for op, accesses in touched.items()
-                if op is not access.op and accesses is not None
+                for op, memories in touched.items()
+                if op is not access.op
+                and memories is not None
+                and not self._are_apart(access, accesses.get(op))
                 for memory in (
-                    accesses.writes
+                    memories.writes
                     if isinstance(access.op, memref.LoadOp)
-                    else (*accesses.writes, *accesses.reads)
+                    else (*memories.writes, *memories.reads)
                 )
             )
         ]
+
+    def _are_apart(self, one: VectorAccess, other: VectorAccess | None) -> bool:
+        """Return whether two accesses are to elements of one array that are known to differ."""
+        if other is None or one.first.array is not other.first.array:
+            return False
+        distance = _linear(one.first) - _linear(other.first)
+        return not distance.terms and abs(distance.constant) >= self.count
 
     def copied_through(
         self, accesses: list[VectorAccess]
@@ -151,21 +161,25 @@ class VectorLoop:
         leaves = [leaf for form in first for leaf in form.leaves() if isinstance(leaf, SSAValue)]
         if any(self.loop.is_ancestor(leaf.owner) for leaf in leaves):
             return None
-        width = self._width(op.memref, first)
-        if width < 2:
-            return None
-        return VectorAccess(op, Address(op.memref, first), width, width * _bits(op.memref) // 8)
+        address, bits = Address(op.memref, first), _bits(op.memref)
+        width = self._width(address, bits)
+        return VectorAccess(op, address, width, width * bits // 8) if width > 1 else None
 
-    def _width(self, array: SSAValue, first: tuple[LinearForm, ...]) -> int:
-        """Return the largest vector width to which the address is aligned."""
-        shape, address = memref_type(array).get_shape(), ZERO
-        for dim, form in enumerate(first):
-            address = address.plus(form, prod(shape[dim + 1 :]))
-        step = self.forms.divisibility(address)
+    def _width(self, address: Address, bits: int) -> int:
+        """Return the largest vector width to which an address is aligned."""
+        step = self.forms.divisibility(_linear(address))
         width = self.count
-        while step % width or width * _bits(array) > 8 * ACCESS_BYTES:
+        while step % width or width * bits > 8 * ACCESS_BYTES:
             width //= 2
-        return width if width * _bits(array) >= 16 else 1
+        return width if width * bits >= 16 else 1
+
+
+def _linear(address: Address) -> LinearForm:
+    """Return the number of an element in its array."""
+    shape, number = memref_type(address.array).get_shape(), ZERO
+    for dim, form in enumerate(address.indices):
+        number = number.plus(form, prod(shape[dim + 1 :]))
+    return number
 
 
 def _bits(array: SSAValue) -> int:

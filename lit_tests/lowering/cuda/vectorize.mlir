@@ -27,6 +27,49 @@ cuda.kernel @scale(%x : memref<256xf32>, %y : memref<256xf32>, %c : f32) grid(1)
   }
 }
 
+// Vectors of one array at a constant distance are stored one by one; if they may overlap, they are not
+// vectors.
+
+// CHECK-LABEL: cuda.kernel @apart
+// CHECK:         scf.for %v
+// CHECK:         cuda.copy_vector %{{.*}} to %y[{{.*}}] width 4
+// CHECK-NEXT:    cuda.copy_vector %{{.*}} to %y[{{.*}}] width 4
+cuda.kernel @apart(%x : memref<256xf32>, %y : memref<256xf32>) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c128 = arith.constant 128 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %i = arith.addi %0, %v : index
+    %j = arith.addi %i, %c128 : index
+    %a = memref.load %x[%i] : memref<256xf32>
+    %b = arith.negf %a : f32
+    memref.store %a, %y[%i] : memref<256xf32>
+    memref.store %b, %y[%j] : memref<256xf32>
+  }
+}
+
+// CHECK-LABEL: cuda.kernel @overlapping
+// CHECK-NOT:     to %y[
+cuda.kernel @overlapping(%x : memref<256xf32>, %y : memref<256xf32>, %n : index) grid(1) block(32) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %0 = arith.muli %t, %c4 : index
+    %1 = arith.muli %n, %c4 : index
+    %i = arith.addi %0, %v : index
+    %j = arith.addi %i, %1 : index
+    %a = memref.load %x[%i] : memref<256xf32>
+    %b = arith.negf %a : f32
+    memref.store %a, %y[%i] : memref<256xf32>
+    memref.store %b, %y[%j] : memref<256xf32>
+  }
+}
+
 // Booleans take a byte each.
 
 // CHECK-LABEL: cuda.kernel @negate
