@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
+from xdsl.dialects import arith, scf
 from xdsl.ir import SSAValue
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
-from hidet.dialects.compute import FusionOp, ReduceOp
+from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp
 from hidet.dialects.compute.ops import terminator_of
+from hidet.dialects.constants import known_index
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import ops_of_class
 from hidet.lang import repeat, script, spatial
@@ -29,10 +33,11 @@ class ElementwiseConfig(Config):
 
     threads: int
     vector: int
+    parts: int = 1
 
 
 class ElementwiseTemplate(Template[ElementwiseConfig]):
-    """A thread computes `vector` adjacent elements.
+    """A thread computes `vector` adjacent elements, or as many of both halves of a row (`parts`).
 
     All results have the same number of elements, in row-major order. Reductions in a body (pooling
     windows) are sequential loops.
@@ -70,12 +75,16 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
                 vector = 1
         elif size % vector or size < 256 * arch.processors * vector:
             vector = 1
-        return [ElementwiseConfig(threads, vector)]
+        values = terminator_of(fusion.body).operands
+        is_alike = len({shape_of(each)[-1:] for each in values}) == 1
+        halves = is_alike and vector > 1 and any(_has_halves(each, vector) for each in values)
+        parts = 2 if halves and size >= 256 * arch.processors * vector * 2 else 1
+        return [ElementwiseConfig(threads, vector, parts)]
 
     def launch(self, fusion: FusionOp, config: ElementwiseConfig) -> Launch:
         """Return the grid that covers the elements."""
         size = size_of(fusion.results_[0])
-        blocks = ceil_div(size, config.threads * config.vector)
+        blocks = ceil_div(size, config.threads * config.vector * config.parts)
         return Launch((blocks,), (config.threads,))
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: ElementwiseConfig) -> None:
@@ -84,14 +93,26 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         launch = self.launch(fusion, config)
         workers = launch.grid[0] * launch.block[0]
         tasks = spatial(workers) * repeat(config.vector)
-        elementwise(scope.results, tasks, size_of(fusion.results_[0]))
+        *rows, row = shape_of(fusion.results_[0]) or (1,)
+        shape = prod(rows), config.parts, row // config.parts
+        elementwise(scope.results, tasks, shape)
 
 
 @script
-def elementwise(results: Results, tasks: TaskMap, size: int) -> None:
-    """Compute and store the elements of all results at the same linear index."""
-    for element in tasks.on(worker_of_grid(), bound=[size]):
-        store(results, element)
+def elementwise(results: Results, tasks: TaskMap, shape: Sequence[int]) -> None:
+    """Compute and store the elements of all results at the same linear indices."""
+    rows, parts, length = shape
+    for element in tasks.on(worker_of_grid(), bound=[rows * length]):
+        for each in elements_of(element, parts, length):
+            store(results, each)
+
+
+def elements_of(element: Any, parts: int, length: int) -> list[Any]:
+    """Return an element of each part of a row, given its number among those of one part."""
+    if parts == 1:
+        return [element]
+    row, at = element // length, element % length
+    return [(row * parts + part) * length + at for part in range(parts)]
 
 
 @script
@@ -101,6 +122,24 @@ def store(results: Results, element: Index) -> None:
     values = [view[at] for (view, _), at in zip(results, places, strict=True)]
     for value, (_, buffer), at in zip(values, results, places, strict=True):
         buffer[at] = value
+
+
+def _has_halves(value: SSAValue, vector: int) -> bool:
+    """Return whether the halves of rows read each other, as those of rotary embeddings do.
+
+    A branch tells them apart, and reads the same tensor in both arms.
+    """
+    grid = value.owner
+    if not isinstance(grid, GridOp) or not grid.shape or grid.shape[-1] % (2 * vector):
+        return False
+    for branch in ops_of_class(grid, scf.IfOp):
+        arms = [{load.source for load in ops_of_class(arm, LoadOp)} for arm in branch.regions]
+        bound = branch.cond.owner
+        if isinstance(bound, arith.CmpiOp) and set.intersection(*arms):
+            half = known_index(bound.rhs) if bound.lhs is grid.indices[-1] else None
+            if half == grid.shape[-1] // 2:
+                return True
+    return False
 
 
 def _run_of(value: SSAValue) -> int:

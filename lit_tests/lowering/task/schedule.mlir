@@ -247,6 +247,56 @@ func.func @narrow(%x : tensor<1048576xf32>, %s : tensor<1048576xf16>) -> (tensor
 
 // -----
 
+// Halves of rows that read each other: a thread computes both, each without a branch. Halves of different
+// tensors have threads of their own, and so do those of few elements.
+
+// CHECK-LABEL: cuda.kernel @rotated_kernel
+// CHECK-SAME:    grid(1024) block(256)
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 8 : i64, parts = 2 : i64
+// CHECK:         task.foreach (%[[N:.*]]) in #task.map<spatial(262144) * repeat(8)> on %worker bound [2097152] {
+// CHECK-COUNT-2:   compute.load %rotated[
+// CHECK-LABEL: cuda.kernel @joined_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 8 : i64}
+func.func @halves(%x : tensor<32768x128xf16>, %s : tensor<32768x64xf16>) -> (tensor<32768x128xf16>, tensor<32768x128xf16>) {
+  %y = compute.fusion (%x_ = %x : tensor<32768x128xf16>) -> (tensor<32768x128xf16>) {
+    %rotated = compute.grid (%i, %j) {
+      %half = arith.constant 64 : index
+      %p = arith.cmpi slt, %j, %half : index
+      %r = scf.if %p -> (f16) {
+        %k = arith.addi %j, %half : index
+        %v = compute.load %x_[%i, %k] : tensor<32768x128xf16>
+        %n = arith.negf %v : f16
+        scf.yield %n : f16
+      } else {
+        %k = arith.subi %j, %half : index
+        %v = compute.load %x_[%i, %k] : tensor<32768x128xf16>
+        scf.yield %v : f16
+      }
+      compute.yield %r : f16
+    } : tensor<32768x128xf16>
+    compute.yield %rotated : tensor<32768x128xf16>
+  }
+  %z = compute.fusion (%x_ = %x : tensor<32768x128xf16>, %s_ = %s : tensor<32768x64xf16>) -> (tensor<32768x128xf16>) {
+    %joined = compute.grid (%i, %j) {
+      %half = arith.constant 64 : index
+      %p = arith.cmpi slt, %j, %half : index
+      %r = scf.if %p -> (f16) {
+        %v = compute.load %x_[%i, %j] : tensor<32768x128xf16>
+        scf.yield %v : f16
+      } else {
+        %k = arith.subi %j, %half : index
+        %v = compute.load %s_[%i, %k] : tensor<32768x64xf16>
+        scf.yield %v : f16
+      }
+      compute.yield %r : f16
+    } : tensor<32768x128xf16>
+    compute.yield %joined : tensor<32768x128xf16>
+  }
+  func.return %y, %z : tensor<32768x128xf16>, tensor<32768x128xf16>
+}
+
+// -----
+
 // Template matmul: tiles of both operands go through shared memory, the accumulator is in registers
 // and leaves through a sink, which is the epilogue.
 

@@ -34,6 +34,34 @@ def test_chain_with_broadcasts(check, dtype, t, tolerance):
     )
 
 
+@pytest.mark.parametrize("options", [{}, {"strict": True}], ids=["", "strict"])
+def test_halves_that_read_each_other(check, monkeypatch, options):
+    """A thread computes elements of both; rows do not fill the last block."""
+    monkeypatch.setattr(
+        ElementwiseTemplate, "configs", lambda *_: [ElementwiseConfig(64, 4, parts=2)]
+    )
+    x, c = torch.randn(3, 5, 24).half(), torch.randn(5, 24).half()
+    one, other = x.double().chunk(2, -1)
+    whole, half = "tensor<3x5x24xf16>", "tensor<3x5x12xf16>"
+    check(
+        f"""
+        %a = graph.slice %x {{starts = array<i64: 0, 0, 0>, stops = array<i64: 3, 5, 12>,
+            steps = array<i64: 1, 1, 1>}} : ({whole}) -> {half}
+        %b = graph.slice %x {{starts = array<i64: 0, 0, 12>, stops = array<i64: 3, 5, 24>,
+            steps = array<i64: 1, 1, 1>}} : ({whole}) -> {half}
+        %n = graph.neg %b : {half}
+        %r = graph.concat %n, %a {{axis = 2 : i64}} : ({half}, {half}) -> {whole}
+        %p = graph.mul %r, %c : ({whole}, tensor<5x24xf16>) -> {whole}
+        %y = graph.add %p, %x : ({whole}, {whole}) -> {whole}
+        """,
+        {"x": x, "c": c},
+        {"y": torch.cat((-other, one), -1) * c.double() + x.double()},
+        dtype=torch.float16,
+        tolerance=2e-3,
+        options=options,
+    )
+
+
 @pytest.fixture
 def in_vectors(monkeypatch, tmp_path):
     """Have threads take four neighbours each, in strict mode; give the options of the compiler."""
