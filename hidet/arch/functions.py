@@ -220,7 +220,28 @@ FAST_FUNCTIONS: dict[str, ScalarFunction] = {
 }
 """Approximate functions of an f32 by name; subnormals are flushed to zero. The CPU is precise."""
 
+
+def _quotient(x: float, y: float) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.divide(x, y))
+
+
+FAST_DIVIDE = ScalarFunction(
+    "fast_divide",
+    (),
+    "div.full.f32",
+    50,
+    takes=(Operand.FLOAT32, Operand.FLOAT32),
+    gives=Operand.FLOAT32,
+    meaning=_quotient,
+    summary="x / y of two f32, with an error of at most 2 units in the last place",
+)
+
 FUNCTIONS: dict[str, ScalarFunction] = (
-    BIT_FUNCTIONS | FLOAT_FUNCTIONS | RANDOM_FUNCTIONS | FAST_FUNCTIONS
+    BIT_FUNCTIONS
+    | FLOAT_FUNCTIONS
+    | RANDOM_FUNCTIONS
+    | FAST_FUNCTIONS
+    | {FAST_DIVIDE.function: FAST_DIVIDE}
 )
 """All functions of `cuda.function`, by name."""

@@ -64,6 +64,7 @@ REFERENCES = {
     "hypot": of_torch(torch.hypot),
     "nextafter": lambda x, y: float(np.nextafter(x, y)),
     "ldexp": lambda x, n: float(np.ldexp(x, n)),
+    "fast_divide": of_torch(torch.div),
 }
 """What each function returns, by other means than those of its meaning."""
 
@@ -72,7 +73,7 @@ SPECIAL = (0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -3.5, math.inf, -math.inf, math.nan)
 
 def samples(kind, rng):
     """Return numbers of the kind of an operand: special ones, and random ones."""
-    if kind is Operand.FLOAT:
+    if kind in (Operand.FLOAT, Operand.FLOAT32):
         return [*SPECIAL, *rng.normal(0, 4, 40).tolist()]
     if kind is Operand.NUMBER:
         return [0, 1, -1, *rng.integers(-30, 30, 47).tolist()]

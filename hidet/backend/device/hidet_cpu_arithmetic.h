@@ -104,5 +104,6 @@ HIDET_DEVICE float fast_tanh(float x) { return __builtin_tanhf(x); }
 HIDET_DEVICE float fast_rcp(float x) { return 1.0f / x; }
 HIDET_DEVICE float fast_rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
 HIDET_DEVICE float fast_sqrt(float x) { return __builtin_sqrtf(x); }
+HIDET_DEVICE float fast_divide(float x, float y) { return x / y; }
 
 }  // namespace hidet

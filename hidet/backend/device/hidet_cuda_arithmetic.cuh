@@ -84,4 +84,10 @@ HIDET_FAST(rcp, "rcp.approx.ftz.f32")
 HIDET_FAST(rsqrt, "rsqrt.approx.ftz.f32")
 HIDET_FAST(sqrt, "sqrt.approx.ftz.f32")
 
+HIDET_DEVICE float fast_divide(float x, float y) {
+  float d;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(d) : "f"(x), "f"(y));
+  return d;
+}
+
 }  // namespace hidet

@@ -57,8 +57,9 @@ def fast_pow(x: object, y: object) -> Scalar:
 
 
 def fast_divide(x: object, y: object) -> Scalar:
-    """Return x / y, as x times the approximate 1 / y."""
-    return binary("*", x, fast_rcp(y))
+    """Return x / y of two f32, with an error of at most 2 units in the last place."""
+    op = FunctionOp("fast_divide", [convert(each, types.F32).ssa for each in (x, y)], f32)
+    return Scalar(insert(op).result, types.F32)
 
 
 def _in_order(operands: tuple[object, ...], named: Mapping[str, object]) -> tuple[object, ...]:
