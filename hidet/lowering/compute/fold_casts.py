@@ -2,12 +2,13 @@
 
 from xdsl.context import Context
 from xdsl.dialects import scf
-from xdsl.dialects.arith import ExtFOp, TruncFOp
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.arith import ConstantOp, DivfOp, ExtFOp, MulfOp, TruncFOp
+from xdsl.dialects.builtin import FloatAttr, FloatData, ModuleOp, f32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.dialects.cuda.marks import EXPLICIT
 from hidet.lowering.single_walk import apply_rules
 from hidet.rewriting.locations import LocatedBuilder
@@ -36,11 +37,35 @@ def _wide(x: SSAValue, wide: Attribute) -> SSAValue | None:
     return Rewriter.replace_value_with_new_type(x, wide)
 
 
+SMALLEST = 2.0**-64
+"""Divisors of this size and their inverses are far from the subnormals of f32."""
+
+
+def divide_fast(b: LocatedBuilder, op: TruncFOp) -> SSAValue | None:
+    """A quotient that is rounded to 16 bits may be off by 2 units in the last place of an f32.
+
+    By a constant it is a product with its inverse.
+    """
+    quotient = op.input.owner
+    if not isinstance(quotient, DivfOp) or op.input.type != f32 or not op.input.has_one_use():
+        return None
+    match quotient.rhs.owner:
+        case ConstantOp(value=FloatAttr(value=FloatData(data=divisor))) if (
+            SMALLEST <= abs(divisor) <= 1 / SMALLEST
+        ):
+            inverse = b.insert(ConstantOp(FloatAttr(1 / divisor, f32))).result
+            fast = b.insert(MulfOp(quotient.lhs, inverse)).result
+        case _:
+            fast = b.insert(FunctionOp("fast_divide", quotient.operands, f32)).result
+    return b.insert(TruncFOp(fast, op.result.type)).result
+
+
 class FoldCastsPass(ModulePass):
     """Drop the rounding of intermediate values inside a kernel.
 
     Expects kernels whose views are inlined; leaves chains of f16 ops computed in f32 from load to
-    store. Results are more accurate than op by op. Kernels marked `cuda.explicit` are left alone.
+    store. Results are more accurate than op by op. A quotient that is rounded to 16 bits then is an
+    approximate one: exact quotients stay exact. Kernels marked `cuda.explicit` are left alone.
     """
 
     name = "fold-casts"
@@ -51,3 +76,4 @@ class FoldCastsPass(ModulePass):
             if EXPLICIT not in each.attributes:
                 for region in each.regions:
                     apply_rules(region, LocatedBuilder, {ExtFOp: fold_widened})
+                    apply_rules(region, LocatedBuilder, {TruncFOp: divide_fast})

@@ -119,6 +119,47 @@ func.func @others(%x : f16, %n : i32) -> (f16, i32) {
   func.return %h, %k : f16, i32
 }
 
+// A quotient that is rounded to 16 bits is an approximate one. One that others read, or in f32, is not.
+
+// CHECK-LABEL: func.func @quotients
+// CHECK:         %[[Q:.*]] = cuda.function "fast_divide"(%x, %y) : (f32, f32) -> f32
+// CHECK-NEXT:    %a = arith.truncf %[[Q]] : f32 to bf16
+// CHECK-NEXT:    %q = arith.divf %x, %y : f32
+// CHECK-NEXT:    %b = arith.truncf %q : f32 to bf16
+// CHECK-NEXT:    %d = arith.divf %z, %z : f64
+// CHECK-NEXT:    %c = arith.truncf %d : f64 to f16
+// CHECK-NEXT:    func.return %a, %b, %q, %c
+func.func @quotients(%x : f32, %y : f32, %z : f64) -> (bf16, bf16, f32, f16) {
+  %p = arith.divf %x, %y : f32
+  %a = arith.truncf %p : f32 to bf16
+  %q = arith.divf %x, %y : f32
+  %b = arith.truncf %q : f32 to bf16
+  %d = arith.divf %z, %z : f64
+  %c = arith.truncf %d : f64 to f16
+  func.return %a, %b, %q, %c : bf16, bf16, f32, f16
+}
+
+// A constant divides by its inverse, unless that is no normal number.
+
+// CHECK-LABEL: func.func @divided
+// CHECK:         %[[I:.*]] = arith.constant 2.500000e-01 : f32
+// CHECK-NEXT:    %[[P:.*]] = arith.mulf %x, %[[I]] : f32
+// CHECK-NEXT:    %a = arith.truncf %[[P]] : f32 to f16
+// CHECK:         cuda.function "fast_divide"(%x, %tiny)
+// CHECK:         cuda.function "fast_divide"(%x, %zero)
+func.func @divided(%x : f32) -> (f16, f16, f16) {
+  %four = arith.constant 4.0 : f32
+  %p = arith.divf %x, %four : f32
+  %a = arith.truncf %p : f32 to f16
+  %tiny = arith.constant 1.0e-38 : f32
+  %q = arith.divf %x, %tiny : f32
+  %b = arith.truncf %q : f32 to f16
+  %zero = arith.constant 0.0 : f32
+  %r = arith.divf %x, %zero : f32
+  %c = arith.truncf %r : f32 to f16
+  func.return %a, %b, %c : f16, f16, f16
+}
+
 // A kernel that is explicit about its rounding is left alone.
 
 // CHECK-LABEL: cuda.kernel @explicit
