@@ -121,7 +121,7 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     x, weight, element = op.x, op.weight, op.result_type.element_type
     groups, precision = op.groups.value.data, op.precision.data
     _, depth, *kernel = shape_of(weight)
-    if prod(kernel) > 1:
+    if prod(kernel) > 1 and not reads_planes(op):
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
         if missing or ((depth > 1 or has_many_taps(op)) and has_channels_first(op.x)):
@@ -165,6 +165,12 @@ def has_channels_first(x: SSAValue) -> bool:
     return isinstance(owner, Block)
 
 
+def reads_planes(op: graph.Conv2dOp) -> bool:
+    """Return whether a depthwise convolution has few taps of an argument, as it comes."""
+    is_depthwise = op.groups.value.data > 1 and shape_of(op.weight)[1] == 1
+    return is_depthwise and is_argument(op.x) and not has_many_taps(op)
+
+
 def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> SSAValue:
     """Return the convolution of other operands without a bias, in the accumulator type.
 
@@ -174,8 +180,7 @@ def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
     window, element = op.window, sum_type(op.result_type.element_type, op.precision)
     stride, dilation, padding = window.stride, window.dilation, (0, *window.padding, 0)
     groups = op.groups.value.data
-    is_few = is_argument(op.x) and not has_many_taps(op)
-    if is_few or shape_of(weight)[0] != groups:
+    if reads_planes(op) or shape_of(weight)[0] != groups:
         return b.emit(
             graph.Conv2dOp(
                 x,

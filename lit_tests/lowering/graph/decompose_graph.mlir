@@ -155,16 +155,14 @@ func.func @depthwise_inside(%z : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, 
 // CHECK-NEXT:    %y = graph.cast %[[V9]] : (tensor<1x6x4x4xf32>) -> tensor<1x6x4x4xf16>
 // CHECK-NEXT:    func.return %y : tensor<1x6x4x4xf16>
 
-// That of an argument stays, without its bias: its channels are not last.
+// That of an argument stays, without its bias: its channels are not last. Its filters are not packed.
 func.func @depthwise(%x : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, %b : tensor<6xf16>) -> tensor<1x6x6x6xf16> {
   %y = graph.conv2d %x, %w, %b {groups = 6 : i64} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>, tensor<6xf16>) -> tensor<1x6x6x6xf16>
   func.return %y : tensor<1x6x6x6xf16>
 }
 
 // CHECK-LABEL: func.func @depthwise(%x: tensor<1x6x8x8xf16>, %w: tensor<6x1x3x3xf16>, %b: tensor<6xf16>) -> tensor<1x6x6x6xf16> {
-// CHECK-NEXT:     %[[V0:\w+]] = graph.pack %w {dims = array<i64: 2, 3, 1, 0>} : (tensor<6x1x3x3xf16>) -> tensor<3x3x1x6xf16>
-// CHECK-NEXT:     %[[V1:\w+]] = graph.permute %[[V0]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x1x6xf16>) -> tensor<6x1x3x3xf16>
-// CHECK-NEXT:     %[[V2:\w+]] = graph.conv2d %x, %[[V1]] {groups = 6 : i64} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>) -> tensor<1x6x6x6xf32>
+// CHECK-NEXT:     %[[V2:\w+]] = graph.conv2d %x, %w {groups = 6 : i64} : (tensor<1x6x8x8xf16>, tensor<6x1x3x3xf16>) -> tensor<1x6x6x6xf32>
 // CHECK-NEXT:     %[[V3:\w+]] = graph.cast %b : (tensor<6xf16>) -> tensor<6xf32>
 // CHECK-NEXT:     %[[V4:\w+]] = graph.reshape %[[V3]] : (tensor<6xf32>) -> tensor<6x1x1xf32>
 // CHECK-NEXT:     %[[V5:\w+]] = graph.add %[[V2]], %[[V4]] : (tensor<1x6x6x6xf32>, tensor<6x1x1xf32>) -> tensor<1x6x6x6xf32>
