@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects import arith, scf
 from xdsl.ir import SSAValue
 
-from hidet.analysis.contiguity import contiguous_run
+from hidet.analysis.contiguity import adjacent_dim, contiguous_run
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceOp
@@ -22,6 +22,9 @@ from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.epilogue import anchor_of, clone_views
 from hidet.lowering.templates.parts import Index, known, place, worker_of_grid
 from hidet.mapping import TaskMap
+
+WORD = 4
+"""The bytes of each lane of a warp that accesses a cache line."""
 
 MAX_BYTES = 32
 """The most adjacent bytes that a thread reads: a sector, so that a warp reads whole cache lines."""
@@ -143,6 +146,14 @@ def _has_halves(value: SSAValue, vector: int) -> bool:
 
 
 def _run_of(value: SSAValue) -> int:
-    """Return how many adjacent elements of a result read contiguous memory."""
+    """Return how many adjacent elements of a result read contiguous memory.
+
+    Where that is not aligned, as under windows of a row, it is as many as a warp needs to read a
+    cache line.
+    """
     dim = len(shape_of(value)) - 1
-    return contiguous_run(value, [dim]).length if dim >= 0 else 1
+    run = contiguous_run(value, [dim]).length if dim >= 0 else 1
+    word = WORD // bytes_of(element_of(value)) or 1
+    if run == 1 and dim >= 0 and shape_of(value)[dim] % word == 0 and adjacent_dim(value) == dim:
+        return word
+    return run

@@ -297,6 +297,43 @@ func.func @halves(%x : tensor<32768x128xf16>, %s : tensor<32768x64xf16>) -> (ten
 
 // -----
 
+// Windows along rows are not aligned: a thread has two neighbours of 16 bits, whose index arithmetic and
+// filters it shares; one where the windows are apart.
+
+// CHECK-LABEL: cuda.kernel @along_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 2 : i64
+// CHECK-LABEL: cuda.kernel @apart_kernel
+// CHECK-SAME:    template = "elementwise", threads = 256 : i64, vector = 1 : i64
+func.func @windows_of_rows(%x : tensor<4096x66xf16>, %s : tensor<4096x130xf16>) -> (tensor<4096x64xf16>, tensor<4096x64xf16>) {
+  %y = compute.fusion (%x_ = %x : tensor<4096x66xf16>) -> (tensor<4096x64xf16>) {
+    %along = compute.grid (%i, %j) {
+      %t = compute.reduce add [3] (%r) {
+        %a = arith.addi %j, %r : index
+        %v = compute.load %x_[%i, %a] : tensor<4096x66xf16>
+        compute.yield %v : f16
+      } : f16
+      compute.yield %t : f16
+    } : tensor<4096x64xf16>
+    compute.yield %along : tensor<4096x64xf16>
+  }
+  %z = compute.fusion (%s_ = %s : tensor<4096x130xf16>) -> (tensor<4096x64xf16>) {
+    %apart = compute.grid (%i, %j) {
+      %two = arith.constant 2 : index
+      %t = compute.reduce add [3] (%r) {
+        %b = arith.muli %j, %two : index
+        %a = arith.addi %b, %r : index
+        %v = compute.load %s_[%i, %a] : tensor<4096x130xf16>
+        compute.yield %v : f16
+      } : f16
+      compute.yield %t : f16
+    } : tensor<4096x64xf16>
+    compute.yield %apart : tensor<4096x64xf16>
+  }
+  func.return %y, %z : tensor<4096x64xf16>, tensor<4096x64xf16>
+}
+
+// -----
+
 // Template matmul: tiles of both operands go through shared memory, the accumulator is in registers
 // and leaves through a sink, which is the epilogue.
 

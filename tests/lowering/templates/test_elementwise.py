@@ -70,6 +70,20 @@ def in_vectors(monkeypatch, tmp_path):
     return {"cache_dir": tmp_path / "cache", "dump_dir": tmp_path / "dump", "strict": True}
 
 
+def test_windows_of_neighbours_in_a_row(check, in_vectors):
+    """Windows that are not aligned, padded at the ends of a row: a total each."""
+    x, w = torch.randn(2, 3, 7, 8), torch.randn(3, 1, 3, 3)
+    check(
+        """
+        %y = graph.conv2d %x, %w {groups = 3 : i64, padding = array<i64: 1, 1>}
+          : (tensor<2x3x7x8xf32>, tensor<3x1x3x3xf32>) -> tensor<2x3x7x8xf32>
+        """,
+        {"x": x, "w": w},
+        {"y": functional.conv2d(x.double(), w.double(), padding=1, groups=3)},
+        options=in_vectors,
+    )
+
+
 def test_reductions_of_neighbours(check, in_vectors):
     """Windows over channels that lie side by side: a total each, and vectors at each step."""
     x = torch.randn(2, 7, 9, 8)
