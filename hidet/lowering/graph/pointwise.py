@@ -10,7 +10,7 @@ from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.walking import ops_of_class
 from hidet.lowering.graph.graph_builder import GraphBuilder
 
-IMAGE = 128
+IMAGE = 256
 """The pixels from which an image fills tiles of its own."""
 
 
