@@ -115,13 +115,8 @@ class RandomOp(GraphOp):
 
     Row `number` of the seeds is the key of Philox4x32-10. The counter is the row-major index of the
     element, divided by the elements per counter: four of i32 and f32, two of i64 and f64, which
-    take two words each.
-
-    Args:
-        seeds: tensor<nx2xi32>, the seeds of n operators.
-        number: the row of this operator.
-        distribution: `bits`, uniform integers; `uniform`, in [0, 1), multiples of 2^-24
-            (f64: 2^-53); `normal`, with mean 0 and variance 1.
+    take two words each. Distributions are `bits`, uniform integers; `uniform`, in [0, 1), multiples
+    of 2^-24 (f64: 2^-53); `normal`, with mean 0 and variance 1.
     """
 
     name = "graph.random"

@@ -184,12 +184,8 @@ def tma_store(target: object, coordinates: object, src: object) -> None:
     """Start a copy of a box from shared memory to a tensor; elements out of bounds are skipped.
 
     One thread issues it, after the writers of the box have executed `fence_proxy_async()` and a
-    barrier. `tma_commit_group` and `tma_wait_group` complete it.
-
-    Args:
-        target: a parameter of type `tensor_map`.
-        coordinates: the offset of the box in the tensor, one index per dimension.
-        src: the address of the first element, aligned to 1024 bytes.
+    barrier. `tma_commit_group` and `tma_wait_group` complete it. The operands are those of
+    `tma_load`.
     """
     box, at = _box(target, coordinates)
     source = _box_memory(hopper.TMA_STORE[len(at)], src, box)

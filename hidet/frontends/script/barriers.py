@@ -143,11 +143,8 @@ def _refuse(function: str, **arguments: object) -> None:
 def mbarrier_arrive(mbar: object, cta_id: object = None, pred: object = None) -> None:
     """Arrive at an mbarrier.
 
-    Args:
-        mbar: the address of the barrier.
-        cta_id: the block of the cluster whose barrier at the same offset is meant; the own by
-            default.
-        pred: not supported.
+    With `cta_id`, it is the one at the same offset in that block of the cluster. `pred` is not
+    supported.
     """
     _refuse("mbarrier_arrive", pred=pred)
     if cta_id is None:

@@ -142,10 +142,7 @@ _HALVES = VectorType(types.F16, 2)
 def fma_f16x2(*operands: object, **named: object) -> Vector:
     """Return a * b + c of pairs of f16, each rounded once.
 
-    Args:
-        operands: a, b and c, of type f16x2 or 32-bit words; or an address, which the result is
-            stored to as well, and these.
-        named: operands by name, as in `lop3`.
+    The operands are of type f16x2 or 32-bit words; an address and names are as for `lop3`.
     """
     return _of_halves("fma_f16x2", "fma", _in_order(operands, named), 3)
 
@@ -178,9 +175,8 @@ def _of_halves(name: str, function: str, operands: tuple[object, ...], count: in
 def reinterpret(value: object, dtype: object) -> Scalar | Vector:
     """Return a value reinterpreted as another type of the same width.
 
-    Args:
-        value: a scalar or a vector.
-        dtype: the type: `u32`, `f16x2`, `f32x4`. The first element of a vector has the lowest bits.
+    It is a scalar or a vector, whose first element has the lowest bits, and so is the result: the
+    type is `u32`, `f16x2`, `f32x4`.
 
     Raises:
         ScriptError: the widths differ, or that of the value is unknown.

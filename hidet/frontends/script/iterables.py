@@ -18,8 +18,6 @@ class Range:
     """`range(start, stop, step)`, whose bounds may be known only at run time.
 
     Attributes:
-        start: the first value.
-        stop: the end, exclusive.
         step: the step, positive if it is known only at run time.
         unroll: whether, or how often, nvcc unrolls the loop.
         trace_unrolled: whether the loop is unrolled at compile time.
@@ -71,8 +69,6 @@ class Tasks:
     """`tasks.on(worker, bound=[m, n])`: the tasks of a worker, in order.
 
     Attributes:
-        map: the mapping.
-        worker: the worker.
         bind_tuple: whether one-dimensional tasks are tuples.
         bound: extents outside of which tasks are skipped.
         tile: the register tile whose elements are the tasks, if any.

@@ -70,10 +70,7 @@ def map_shared_rank(tensor: object, rank: object) -> Tensor:
     """Return a tensor of shared memory in another block of the cluster, as CUDA's cluster groups.
 
     `cluster_sync()` orders accesses to it, and keeps the blocks until others have read from them.
-
-    Args:
-        tensor: a whole tensor of the own block.
-        rank: the linear index of the other block in the cluster, see `block_rank_in_cluster`.
+    The rank of a block is its linear index in the cluster, see `block_rank_in_cluster`.
 
     Raises:
         ScriptError: it is no whole tensor in shared memory.
@@ -106,12 +103,8 @@ def _tensor_in(
 def dynamic_shared_memory(byte_offset: object, dtype: object) -> Pointer:
     """Return a pointer into dynamic shared memory of `attrs.cuda.dynamic_smem_bytes` bytes.
 
-    The memory is aligned to 1024 bytes. `as_tensor_pointer` makes tensors of it. They may overlap,
-    with a barrier between their uses.
-
-    Args:
-        byte_offset: the offset in bytes, a multiple of the element size.
-        dtype: the element type.
+    The memory is aligned to 1024 bytes, the offset to the size of an element. `as_tensor_pointer`
+    makes tensors of it. They may overlap, with a barrier between their uses.
 
     Raises:
         ScriptError: the offset is out of bounds or misaligned.
@@ -229,11 +222,8 @@ def as_tensor_pointer(
 ) -> Tensor:
     """Make a tensor of the memory behind a pointer.
 
-    Args:
-        expr: the pointer, to elements of the same type.
-        dtype: the element type.
-        shape: the extents, as for `tensor_type`, which may be run-time values.
-        layout: the layout.
+    The pointer is to elements of the same type. Shape and layout are those of `tensor_type`, but
+    extents may be run-time values.
 
     Raises:
         ScriptError: it is no pointer to such elements, or shape and layout do not match.
@@ -305,10 +295,6 @@ def view(ptr: object, tp: object) -> Tensor | Registers:
 
     A view of the element type is a part of a tensor. Another type views registers, which `ldmatrix`
     takes: `r = view(regs, u32[4])`, `ldmatrix([r[0], r[1], r[2], r[3]], row)`.
-
-    Args:
-        ptr: the tensor or the address.
-        tp: the type, `f32[4, 8]`.
     """
     pointer = first_address(ptr)
     if isinstance(pointer, Pointer) and isinstance(tp, TensorType):

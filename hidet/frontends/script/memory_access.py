@@ -111,11 +111,8 @@ def store(
 def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None) -> None:
     """Copy adjacent elements by one access, between registers and memory.
 
-    Args:
-        dst: the destination, aligned to the size.
-        src: the source, aligned to the size.
-        size: the number of bytes: 2, 4, 8 or 16.
-        cache: a hint as for `load` and `store`, between global memory and registers.
+    The size is 2, 4, 8 or 16 bytes, and both addresses are aligned to it. Between global memory and
+    registers there are the cache hints of `load` and `store`.
     """
     target, source = _address("copy_vector", dst), _address("copy_vector", src)
     bits = target.element.bits

@@ -89,12 +89,9 @@ class MmaConfig(metaclass=_ByName):
 def mma_sync(config: object, a_addr: object, b_addr: object, c_addr: object) -> None:
     """Compute C += A * B on tensor cores. All lanes of the warp take part.
 
-    Args:
-        config: the shape and the types, such as `MmaConfig.m16n8k16_f16_f32()`.
-        a_addr: the elements of A that this lane holds, adjacent in registers: the address of the
-            first, `~regs_a[i, 0]`, or a whole tensor.
-        b_addr: those of B.
-        c_addr: those of C.
+    The configuration has the shape and the types: `MmaConfig.m16n8k16_f16_f32()`. The elements of
+    A, B and C that a lane holds are adjacent in registers: each operand is the address of the
+    first, `~regs_a[i, 0]`, or a whole tensor.
     """
     if not isinstance(config, MmaConfig):
         raise ScriptError(

@@ -232,10 +232,8 @@ class WarpGroups:
 def warp_groups(group_ids: Iterable[int]) -> WarpGroups:
     """Return a context whose body some warp groups execute: `with ... as thread`.
 
-    `thread` counts from the first thread of the groups.
-
-    Args:
-        group_ids: consecutive groups; group g has threads 128 * g to 128 * g + 127 along x.
+    `thread` counts from the first thread of the groups, which are consecutive. Group g has threads
+    128 * g to 128 * g + 127 along x.
 
     Raises:
         ScriptError: the block has no such groups, or they are not consecutive.

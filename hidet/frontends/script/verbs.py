@@ -46,11 +46,8 @@ class Window:
 def window(tensor: object, *offsets: object) -> Window:
     """Return a window of a tensor for a copy, as large as the tile on the other side.
 
-    Out of bounds of the tensor, zeros are read and nothing is written.
-
-    Args:
-        tensor: the tensor.
-        offsets: the offset along each dimension. The tile spans the last dimensions.
+    There is one offset for each dimension; the tile spans the last ones. Out of bounds of the
+    tensor, zeros are read and nothing is written.
 
     Raises:
         ScriptError: it is no tensor, or the offsets do not match it.
@@ -165,12 +162,8 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
 
     `combine(tile, "add", threadIdx.x)` works in place on a register tile whose layout replicates
     elements; `combine(x, "max", (spatial(8) * replicate(32)).on(threadIdx.x))` reduces a scalar
-    over the workers that the mapping assigns the same task, and returns the result.
-
-    Args:
-        value: a register tile, or a scalar.
-        kind: `add`, `mul`, `max` or `min`.
-        on: the worker; for a scalar a mapping with its worker.
+    over the workers that the mapping assigns the same task, and returns the result. The kinds are
+    `add`, `mul`, `max` and `min`.
 
     Raises:
         ScriptError: the value, the kind or the layout is not supported.
@@ -206,13 +199,9 @@ def combine(value: object, kind: str, on: object) -> Scalar | None:
 def group(first: object, count: object) -> Group:
     """Return a group of consecutive warps that execute the body of a loop alone.
 
-    In `for worker in group(first=0, count=128):` the threads `first` to `first + count - 1` execute
-    the body once, with their index in the group; the others skip it. Verbs in the body are
-    collective over the group.
-
-    Args:
-        first: the first thread, a multiple of 32.
-        count: the number of threads, a multiple of 32.
+    In `for worker in group(first=0, count=128):` the threads `first` to `first + count - 1`, both
+    multiples of 32, execute the body once, with their index in the group; the others skip it. Verbs
+    in the body are collective over the group.
 
     Raises:
         ScriptError: it is no group of whole warps of the block.

@@ -42,12 +42,8 @@ def random(
 ) -> Tensor:
     """Return random numbers, a pure function of the arguments.
 
-    Args:
-        seeds: int32 [n, 2].
-        number: the row of the seeds that is the key.
-        size: the shape of the result.
-        distribution: `bits` (int32, int64), `uniform` in [0, 1) or `normal` (float32, float64).
-        dtype: the type of the result.
+    A row, `number`, of the seeds, int32 [n, 2], is the key. The distribution is `bits` (int32,
+    int64), `uniform` in [0, 1) or `normal` (float32, float64).
     """
     is_wide = dtype.itemsize == 8
     per_counter, count = (2 if is_wide else 4), prod(size)
@@ -77,11 +73,8 @@ def _(
 def philox(key: Tensor, counter: Sequence[Tensor]) -> Tensor:
     """Return Philox4x32-10 of counters, as int64 [n, 4] of words from 0 to 2^32 - 1.
 
-    Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
-
-    Args:
-        key: int64 [2], two words.
-        counter: four int64 [n], the words of n counters.
+    The key has two words, int64 [2], and a counter four, int64 [n] each. Source: Salmon et al.,
+    Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
     """
     (a, b, c, d), (k0, k1) = counter, key
     for _ in range(10):

@@ -79,10 +79,8 @@ def conv_pad(data: T, pads: Ints, value: float = 0.0) -> T:
 def einops_rearrange(x: T, pattern: str, **axes_lengths: int) -> T:
     """Return a tensor whose dimensions are split, permuted and merged according to a pattern.
 
-    Args:
-        x: the tensor.
-        pattern: such as "b (h w) c -> b c h w"; `...` matches any number of dimensions.
-        axes_lengths: the sizes of names in parentheses; one per group is inferred.
+    It is such as "b (h w) c -> b c h w"; `...` matches any number of dimensions. `axes_lengths` are
+    the sizes of names in parentheses; one per group is inferred.
     """
     before, arrow, after = pattern.partition("->")
     if not arrow:
