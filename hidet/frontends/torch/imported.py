@@ -1,21 +1,14 @@
 """Imported graphs: a program, and how its inputs and outputs map to torch's tensors."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any, Literal
 
 import torch
 from torch import fx
 from torch.fx.node import map_arg
-from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, i64
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.dialects.builtin import ModuleOp
 
-from hidet.dialects import graph
-from hidet.dialects.cuda import KernelOp
-from hidet.dialects.host_functions import FORWARD, UPDATES
 from hidet.errors import HidetError
 from hidet.frontends.torch.storage import View
 
@@ -106,58 +99,3 @@ def updates_of(graph: fx.Graph) -> dict[fx.Node, fx.Node]:
     copies = graph.find_nodes(op="call_function", target=torch.ops.aten.copy_.default)
     targets: dict[fx.Node, Any] = {node: node.args[0] for node in copies}
     return {node: target for node, target in targets.items() if target.op == "placeholder"}
-
-
-def finish(
-    result: ImportedGraph,
-    block: Block,
-    returned: Sequence[SSAValue],
-    sources: Mapping[SSAValue, Source],
-    kernels: Sequence[KernelOp],
-    written: Mapping[SSAValue, SSAValue],
-) -> ImportedGraph:
-    """Build the module: return the results, erase dead operations, number arguments and constants.
-
-    `result` receives the module, and those of the sources (the tensors behind arguments and
-    constants) that are left. `written` is the new content of each argument that the program writes.
-    """
-    returned = (*returned, *written.values())
-    block.add_op(func.ReturnOp(*returned))
-    _drop_unused(block, written)
-    for number, argument in enumerate(block.args):
-        argument.name_hint = f"x{number}"
-        result.inputs.append(sources[argument])
-    constants = [op for op in block.ops if isinstance(op, graph.ConstantOp)]
-    # In the order of the arguments, so that a call takes them by slices.
-    constants.sort(key=lambda op: _position(sources.get(op.result)))
-    for number, op in enumerate(constants):
-        op.properties["name"] = StringAttr(f"p{number}")
-        op.result.name_hint = f"p{number}"
-        if op.result in sources:
-            result.constants.append(sources[op.result])
-    inputs = [argument.type for argument in block.args]
-    outputs = [value.type for value in returned]
-    entry = func.FuncOp(FORWARD, (inputs, outputs), Region(block))
-    if written:
-        numbers = [block.args.index(argument) for argument in written]
-        entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
-    result.module = ModuleOp([*kernels, entry])
-    result.is_empty = not returned
-    return result
-
-
-def _drop_unused(block: Block, written: Collection[SSAValue]) -> None:
-    """Erase operations without users, and arguments neither read nor written."""
-    for op in reversed(list(block.ops)):
-        if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
-            result.first_use for result in op.results
-        ):
-            Rewriter.erase_op(op)
-    for argument in reversed(block.args):
-        if argument.first_use is None and argument not in written:
-            block.erase_arg(argument)
-
-
-def _position(source: Source | None) -> float:
-    """Return the number of the argument that a constant is; infinity if it is not an argument."""
-    return source.origin if source is not None and isinstance(source.origin, int) else inf

@@ -8,16 +8,20 @@ list of failures is complete, and `partition` acts on it.
 import operator
 from collections.abc import Collection
 from functools import partial
+from math import inf
 from typing import Any
 
 import torch
 from torch import fx
 from torch.fx.node import map_arg
-from xdsl.dialects.builtin import TensorType, i8
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, StringAttr, TensorType, i8, i64
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects import graph
+from hidet.dialects.host_functions import FORWARD, UPDATES
 from hidet.errors import (
     DeviceMismatchError,
     HidetError,
@@ -27,7 +31,7 @@ from hidet.errors import (
 from hidet.frontends.torch.constants import fold_constants, held_by, integers_of, simplify_masks
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
-from hidet.frontends.torch.imported import ImportedGraph, Source, finish, updates_of
+from hidet.frontends.torch.imported import ImportedGraph, Source, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
 from hidet.frontends.torch.operators import OPERATORS
 from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tensor, unsupported
@@ -124,10 +128,46 @@ class Importer:
             self._refuse(node, unsupported(f"nodes of kind {node.op} are not supported"))
 
     def finish(self) -> ImportedGraph:
-        """Build the module."""
-        kernels = self.calls.kernels
-        written = self.binder.written
-        return finish(self.result, self.block, self.binder.returned, self.sources, kernels, written)
+        """Build the module: erase dead operations, number arguments and constants."""
+        result, block, written = self.result, self.block, self.binder.written
+        returned = (*self.binder.returned, *written.values())
+        block.add_op(func.ReturnOp(*returned))
+        self._drop_unused()
+        for number, argument in enumerate(block.args):
+            argument.name_hint = f"x{number}"
+            result.inputs.append(self.sources[argument])
+
+        def position(op: graph.ConstantOp) -> float:
+            source = self.sources.get(op.result)
+            return source.origin if source is not None and isinstance(source.origin, int) else inf
+
+        # In the order of the arguments, so that a call takes them by slices.
+        constants = [op for op in block.ops if isinstance(op, graph.ConstantOp)]
+        for number, op in enumerate(sorted(constants, key=position)):
+            op.properties["name"] = StringAttr(f"p{number}")
+            op.result.name_hint = f"p{number}"
+            if op.result in self.sources:
+                result.constants.append(self.sources[op.result])
+        inputs = [argument.type for argument in block.args]
+        outputs = [value.type for value in returned]
+        entry = func.FuncOp(FORWARD, (inputs, outputs), Region(block))
+        if written:
+            numbers = [block.args.index(argument) for argument in written]
+            entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
+        result.module = ModuleOp([*self.calls.kernels, entry])
+        result.is_empty = not returned
+        return result
+
+    def _drop_unused(self) -> None:
+        """Erase operations without users, and arguments neither read nor written."""
+        for op in reversed(list(self.block.ops)):
+            if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
+                result.first_use for result in op.results
+            ):
+                Rewriter.erase_op(op)
+        for argument in reversed(self.block.args):
+            if argument.first_use is None and argument not in self.binder.written:
+                self.block.erase_arg(argument)
 
     def _call(self, node: fx.Node) -> None:
         """Translate a call, or record why that fails."""

@@ -91,11 +91,6 @@ def _by_columns(
     return found.mT.reshape(*batch, n, columns)
 
 
-def solved(lu: Tensor, pivots: Tensor, rhs: Tensor, transposed: bool) -> Tensor:
-    """Return the solution of a x = rhs [..., n, columns], given the factors of a."""
-    return _by_columns("lu_solve", lu.mT, [pivots], rhs, transposed)
-
-
 def lu_factor_ex(x: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """LU with partial pivoting."""
     require(pivot and not check_errors and fits(x))
@@ -137,7 +132,7 @@ def solve_lu(
     """The solution of a x = rhs, or of x a = rhs, given the factors of a."""
     if not left:
         return solve_lu(lu, pivots, rhs.mT, adjoint=not adjoint).mT
-    return solved(lu, pivots, rhs, adjoint)
+    return _by_columns("lu_solve", lu.mT, [pivots], rhs, adjoint)
 
 
 def solve_ex(a: Tensor, rhs: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -155,7 +150,7 @@ def inv_ex(x: Tensor, *, check_errors: bool = False) -> Any:
     require(not check_errors and fits(x))
     lu, pivots, info = lu_factors(x)
     identity = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    return solved(lu, pivots, identity, False), info
+    return solve_lu(lu, pivots, identity), info
 
 
 def _of_columns(x: Tensor) -> Tensor:
