@@ -11,6 +11,7 @@ from struct import iter_unpack
 from types import new_class
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
+from xdsl import irdl
 from xdsl.dialects.builtin import (
     I64,
     UNKNOWN_LOC,
@@ -41,37 +42,13 @@ from xdsl.ir import (
     SpacedOpaqueSyntaxAttribute,
     SSAValue,
 )
-from xdsl.irdl import (
-    AttrConstraint,
-    AttrSizedOperandSegments,
-    BaseAttr,
-    BaseAttrAccessor,
-    EqAttrConstraint,
-    IntConstraint,
-    IRDLAttrConstraint,
-    IRDLOperation,
-    OpDef,
-    Operand,
-    OptPropertyDef,
-    PropertyDef,
-    VariadicAttrAccessor,
-    VarIRConstruct,
-    VarOperand,
-    VarOperandDef,
-    VarResultDef,
-    VerificationContext,
-    irdl_attr_definition,
-    irdl_op_definition,
-    operand_def,
-    var_operand_def,
-)
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.constants import integer
 from hidet.dialects.shaped import shaped_type
 
-_SEGMENTS = AttrSizedOperandSegments.attribute_name
+_SEGMENTS = irdl.AttrSizedOperandSegments.attribute_name
 
 
 class Element(NamedTuple):
@@ -87,44 +64,46 @@ Field: TypeAlias = (
 )
 """A constructor argument for a field, or for a memref with its indices."""
 
-FLOAT64 = FloatAttr.constr(EqAttrConstraint(f64))
+FLOAT64 = FloatAttr.constr(irdl.EqAttrConstraint(f64))
 """The constraint of a real number."""
 
 INT64: TypeAlias = IntegerAttr[I64]
 """The type of a whole number."""
 
-SCALAR = BaseAttr(IntegerType) | AnyFloatConstr
+SCALAR = irdl.BaseAttr(IntegerType) | AnyFloatConstr
 """The constraint of an integer or a floating-point type."""
 
-SEGMENTED = (AttrSizedOperandSegments(as_property=True),)
+SEGMENTED = (irdl.AttrSizedOperandSegments(as_property=True),)
 """The option of operations with several variadic operands."""
 
 
-def element_def(memref: IRDLAttrConstraint = MemRefType) -> tuple[Operand, VarOperand]:
+def element_def(
+    memref: irdl.IRDLAttrConstraint = MemRefType,
+) -> tuple[irdl.Operand, irdl.VarOperand]:
     """Return the fields of an indexed memref: the memref and its indices."""
-    return operand_def(memref), var_operand_def(IndexType)
+    return irdl.operand_def(memref), irdl.var_operand_def(IndexType)
 
 
 @dataclass(frozen=True)
-class _OneOf(IntConstraint):
+class _OneOf(irdl.IntConstraint):
     values: Container[int]
     error: str
 
-    def verify(self, i: int, constraint_context: VerificationContext) -> None:
+    def verify(self, i: int, constraint_context: irdl.VerificationContext) -> None:
         if i not in self.values:
             raise VerifyException(self.error.format(i))
 
-    def mapping_type_vars(self, type_var_mapping: object) -> IntConstraint:
+    def mapping_type_vars(self, type_var_mapping: object) -> irdl.IntConstraint:
         return self
 
 
-def one_of(values: Container[int], error: str) -> AttrConstraint[IntegerAttr[I64]]:
+def one_of(values: Container[int], error: str) -> irdl.AttrConstraint[IntegerAttr[I64]]:
     """Return the constraint of an i64; the error has `{}` for an integer that does not meet it."""
-    found = IntegerAttr.constr(EqAttrConstraint(i64), value=_OneOf(values, error))
-    return cast("AttrConstraint[IntegerAttr[I64]]", found)
+    found = IntegerAttr.constr(irdl.EqAttrConstraint(i64), value=_OneOf(values, error))
+    return cast("irdl.AttrConstraint[IntegerAttr[I64]]", found)
 
 
-class FieldsOp(IRDLOperation):
+class FieldsOp(irdl.IRDLOperation):
     """An operation whose constructor takes its fields in the order of declaration.
 
     Fields are properties, operands, regions, and results (by type). A memref and its indices are
@@ -138,7 +117,7 @@ class FieldsOp(IRDLOperation):
         definition, given = self.get_irdl_definition(), _given(type(self), fields, named)
         operands = [_values(given.get(name)) for name, _ in definition.operands]
         for (name, each), values in zip(definition.operands, operands, strict=True):
-            if len(values) != 1 and not isinstance(each, VarOperandDef):
+            if len(values) != 1 and not isinstance(each, irdl.VarOperandDef):
                 raise TypeError(f"{type(self).__name__} takes one value as '{name}'")
         result_types: list[Attribute] = []
         for name, each in definition.results:
@@ -147,7 +126,7 @@ class FieldsOp(IRDLOperation):
                 result_types.append(kinds)
             elif kinds is not None:
                 result_types += kinds
-            elif not isinstance(each, VarResultDef):
+            elif not isinstance(each, irdl.VarResultDef):
                 result_types.append(_inferred(definition, operands))
         properties = {
             name: attribute
@@ -213,23 +192,23 @@ def define(base: type[Op], name: str, summary: str, **fields: object) -> type[Op
     """Return an operation that differs from its base class in its name, docstring and fields."""
     title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
     body = {"__doc__": summary, "__module__": base.__module__, "name": name, **fields}
-    return irdl_op_definition(cast("type[Op]", type(f"{title}Op", (base,), body)))
+    return irdl.irdl_op_definition(cast("type[Op]", type(f"{title}Op", (base,), body)))
 
 
 def cache_segments(op: type[Operation]) -> None:
     """Replace the accessors of operand segments of a class: xDSL's decode the sizes every time."""
     for name, accessor in list(vars(op).items()):
-        if isinstance(accessor, BaseAttrAccessor):
+        if isinstance(accessor, irdl.BaseAttrAccessor):
             setattr(op, name, _OperandSegment(accessor))
 
 
 class _OperandSegment:
     """An accessor of operands that decodes the segment sizes once."""
 
-    def __init__(self, accessor: BaseAttrAccessor) -> None:
-        assert accessor.construct is VarIRConstruct.OPERAND
+    def __init__(self, accessor: irdl.BaseAttrAccessor) -> None:
+        assert accessor.construct is irdl.VarIRConstruct.OPERAND
         self._number = accessor.idx
-        self._is_variadic = isinstance(accessor, VariadicAttrAccessor)
+        self._is_variadic = isinstance(accessor, irdl.VariadicAttrAccessor)
 
     def __get__(
         self, op: Operation, owner: type[Operation]
@@ -296,7 +275,7 @@ def _given(
 @cache
 def _has_segments(op: type[FieldsOp]) -> bool:
     options = op.get_irdl_definition().options
-    return any(isinstance(option, AttrSizedOperandSegments) for option in options)
+    return any(isinstance(option, irdl.AttrSizedOperandSegments) for option in options)
 
 
 @cache
@@ -309,15 +288,15 @@ def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for each in classes for name in vars(each) if name in fields))
 
 
-def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
+def _attribute(value: Field, field: irdl.PropertyDef) -> Attribute | None:
     match value:
         case None | Attribute():
             return value
         case StrEnum():
-            assert isinstance(field.constr, BaseAttr)
+            assert isinstance(field.constr, irdl.BaseAttr)
             kind = cast("type[EnumAttribute[StrEnum]]", field.constr.attr)
             return kind(value)
-        case bool() if isinstance(field, OptPropertyDef):
+        case bool() if isinstance(field, irdl.OptPropertyDef):
             return UnitAttr() if value else None
         case bool():
             return BoolAttr.from_bool(value)
@@ -331,16 +310,16 @@ def _attribute(value: Field, field: PropertyDef) -> Attribute | None:
         case str():
             is_symbol = field.constr is FlatSymbolRefAttrConstr
             return SymbolRefAttr(value) if is_symbol else StringAttr(value)
-        case _ if not value and isinstance(field, OptPropertyDef):
+        case _ if not value and isinstance(field, irdl.OptPropertyDef):
             return None
         case _:
             return DenseArrayBase.from_list(i64, cast("Sequence[int]", value))
 
 
-def _inferred(definition: OpDef, operands: Sequence[Sequence[SSAValue]]) -> Attribute:
+def _inferred(definition: irdl.OpDef, operands: Sequence[Sequence[SSAValue]]) -> Attribute:
     """Return the type of the only result, inferred from the operands."""
     ((_, result),) = definition.results
-    context = VerificationContext()
+    context = irdl.VerificationContext()
     if not result.constr.can_infer(set(), length_known=True):
         for (_, each), values in zip(definition.operands, operands, strict=True):
             each.constr.verify([value.type for value in values], context)
@@ -360,7 +339,7 @@ def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
 
     bases = EnumAttribute[kinds], SpacedOpaqueSyntaxAttribute
     made = new_class(f"{kinds.__name__}Attr", bases, exec_body=fill)
-    return irdl_attr_definition(cast("type[EnumAttribute[Kind]]", made))
+    return irdl.irdl_attr_definition(cast("type[EnumAttribute[Kind]]", made))
 
 
 def _classes(package: str) -> Iterator[Any]:

@@ -11,14 +11,7 @@ from typing import NoReturn, cast
 from xdsl.ir import Block
 
 from hidet.errors import ScriptError
-from hidet.frontends.script.calls import (
-    bind,
-    call,
-    evaluated_defaults,
-    signature_of,
-    substitute_for,
-    unpack,
-)
+from hidet.frontends.script import calls
 from hidet.frontends.script.functional import BINARY, COMPARE, UNARY, address
 from hidet.frontends.script.iterables import WORKER_METHODS, Range, tasks_of
 from hidet.frontends.script.messages import Source, describe
@@ -316,7 +309,7 @@ class Expressions(ast.NodeVisitor):
             return tasks_of(owner, name, *arguments, **keywords)
         if not callable(function):
             raise ScriptError(f"{describe(function)} is no function")
-        return call(substitute_for(function, arguments), arguments, keywords)
+        return calls.call(calls.substitute_for(function, arguments), arguments, keywords)
 
     def visit_Lambda(self, node: ast.Lambda) -> object:
         """Return a lambda as a Python function, which is inlined at each call."""
@@ -325,7 +318,7 @@ class Expressions(ast.NodeVisitor):
 
         def function(*values: object, **keywords: object) -> object:
             scopes = Scopes(captured)
-            for name, value in bind("a lambda", signature, values, keywords).items():
+            for name, value in calls.bind("a lambda", signature, values, keywords).items():
                 scopes.define(name, value)
             inner = type(self)(self.source, self.outside, scopes)
             return inner.evaluate(node.body)
@@ -334,7 +327,7 @@ class Expressions(ast.NodeVisitor):
 
     def signature(self, node: ast.arguments) -> inspect.Signature:
         """Return the signature of a nested function, with evaluated defaults."""
-        return signature_of(self.source, node, evaluated_defaults(node, self.evaluate))
+        return calls.signature_of(self.source, node, calls.evaluated_defaults(node, self.evaluate))
 
     def captured(self, node: ast.Lambda | ast.FunctionDef) -> dict[str, object]:
         """Return the bindings that a nested function captures."""
@@ -388,5 +381,5 @@ class Expressions(ast.NodeVisitor):
             return
         if not isinstance(target, ast.Tuple | ast.List):
             raise self.source.error(target, "only names can be bound here")
-        for element, each in unpack(value, target.elts):
+        for element, each in calls.unpack(value, target.elts):
             self.bind(element, each)

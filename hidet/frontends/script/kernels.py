@@ -19,6 +19,7 @@ from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON
 from hidet.dialects.cuda.names import hint_of
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
+from hidet.frontends.script import types
 from hidet.frontends.script.attributes import KERNELS, KINDS, Attributes
 from hidet.frontends.script.calls import PYTHON_BUILTINS, bind, signature_of
 from hidet.frontends.script.kernel_checks import (
@@ -48,17 +49,6 @@ from hidet.frontends.script.statements import Statements
 from hidet.frontends.script.syntax_analysis import are_assigned
 from hidet.frontends.script.tensor_core import fence_accumulators
 from hidet.frontends.script.tracing import Emitter, current, is_tracing, tracing
-from hidet.frontends.script.types import (
-    BOOL,
-    SCALAR_TYPES,
-    VOID_POINTER,
-    OfElements,
-    PointerType,
-    ScalarType,
-    VectorType,
-    is_of_python,
-    scalar_type,
-)
 from hidet.frontends.script.variables import Scopes
 from hidet.rewriting.builder import Index
 from hidet.rewriting.dead_code import drop_dead_code
@@ -81,7 +71,7 @@ class HostFunction:
     name: str
     parameters: tuple[Parameter, ...]
     op: FuncOp
-    result: ScalarType | None = None
+    result: types.ScalarType | None = None
 
 
 class ScriptFunction:
@@ -174,7 +164,7 @@ class ScriptFunction:
         found: dict[str, object] = {}
         try:
             for name, kind in inspect.get_annotations(self._function).items():
-                is_expression = isinstance(kind, str) and kind not in SCALAR_TYPES
+                is_expression = isinstance(kind, str) and kind not in types.SCALAR_TYPES
                 found[name] = eval(kind, dict(self.outside)) if is_expression else kind
         except (NameError, AttributeError, TypeError, SyntaxError) as error:
             raise self.source.error(
@@ -199,7 +189,7 @@ class ScriptFunction:
         with tracing(emitter):
             returned = self._run(given, self._returns())
             parameters = tuple(
-                Parameter(parameter.name, PointerType(argument.element, is_void=True))
+                Parameter(parameter.name, types.PointerType(argument.element, is_void=True))
                 if isinstance(argument, VoidPointer) and argument.element is not None
                 else parameter
                 for parameter, argument in zip(parameters, arguments, strict=True)
@@ -213,11 +203,11 @@ class ScriptFunction:
             self.traced.op.attributes[LABEL] = StringAttr(to_ascii(emitter.shape.label))
         return self.traced
 
-    def _returns(self) -> ScalarType | None:
+    def _returns(self) -> types.ScalarType | None:
         """Return the annotated result type."""
         kind = self.annotations.get("return")
-        is_any = kind is None or is_of_python(kind) or isinstance(kind, VectorType)
-        return None if is_any else scalar_type(kind)
+        is_any = kind is None or types.is_of_python(kind) or isinstance(kind, types.VectorType)
+        return None if is_any else types.scalar_type(kind)
 
     def _kernel(self, entry: Block, parameters: tuple[Parameter, ...], returned: object) -> Kernel:
         """Wrap the traced body into a kernel."""
@@ -349,7 +339,7 @@ class ScriptFunction:
                 f"'{self.name}' returns nothing, but its result is annotated as {returns}",
                 hint="let it end with a 'return' of a value, or leave out the annotation",
             )
-        if returns is BOOL and isinstance(result, bool):
+        if returns is types.BOOL and isinstance(result, bool):
             return result
         return convert(result, returns)
 
@@ -389,7 +379,9 @@ class ScriptFunction:
             operands.append(operand(convert_argument(name, kind, value, is_launch=True), kind))
         insert_launch(self.traced.launch, operands)
 
-    def _run(self, arguments: Mapping[str, object], returns: ScalarType | None = None) -> object:
+    def _run(
+        self, arguments: Mapping[str, object], returns: types.ScalarType | None = None
+    ) -> object:
         """Execute the body with values for the parameters; return its result."""
         statements = Statements(self.source, self.outside, Scopes())
         return statements.run_function(self.source.function, arguments, returns)
@@ -397,6 +389,6 @@ class ScriptFunction:
 
 def _is_unsigned(kind: object) -> bool:
     """Return whether a parameter is an unsigned integer or has unsigned elements."""
-    if kind == VOID_POINTER or not isinstance(kind, ScalarType | OfElements):
+    if kind == types.VOID_POINTER or not isinstance(kind, types.ScalarType | types.OfElements):
         return False
     return kind.element.is_unsigned
