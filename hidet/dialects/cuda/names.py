@@ -8,6 +8,7 @@ user, any Python identifier; its C++ name is `symbol_of` that.
 import re
 import unicodedata
 import zlib
+from collections import ChainMap
 
 from hidet.dialects.cuda.foreign_names import is_declared, is_macro
 
@@ -106,32 +107,23 @@ class NameScopes:
     """The names visible at a position in a kernel, in nested C scopes."""
 
     def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._next: dict[str, int] = {}
-        # Per open scope, what its end undoes: names, and previous numbers.
-        self._undo: list[tuple[list[str], dict[str, int | None]]] = []
-        self.enter()
+        # Of all open scopes: the names, and the next number after a stem.
+        self._taken = ChainMap[str, None]()
+        self._next = ChainMap[str, int]()
 
     def enter(self) -> None:
         """Open a scope."""
-        self._undo.append(([], {}))
+        self._taken, self._next = self._taken.new_child(), self._next.new_child()
 
     def exit(self) -> None:
         """Close the innermost scope and release its names."""
-        names, numbers = self._undo.pop()
-        self._taken.difference_update(names)
-        for stem, number in numbers.items():
-            if number is None:
-                del self._next[stem]
-            else:
-                self._next[stem] = number
+        self._taken, self._next = self._taken.parents, self._next.parents
 
     def claim(self, name: str) -> bool:
         """Take a name in the innermost scope; return whether it was free."""
         if name in self._taken:
             return False
-        self._taken.add(name)
-        self._undo[-1][0].append(name)
+        self._taken[name] = None
         return True
 
     def fresh(self, *wanted: str) -> str:
@@ -140,8 +132,6 @@ class NameScopes:
             if self.claim(name):
                 return name
         stem = _NUMBER_AT_END.sub("", wanted[-1]).rstrip("_")  # `new_` becomes `new1`
-        numbers = self._undo[-1][1]
-        numbers.setdefault(stem, self._next.get(stem))
         number = self._next.get(stem, 1)
         while not self.claim(f"{stem}{number}"):
             number += 1

@@ -1,7 +1,6 @@
 """Slices of tensors, `a[z, m:, k:]` and `a[i]`, and bounds-checked accesses."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial, reduce
 from typing import cast
 
@@ -46,15 +45,8 @@ def part_of(tensor: Tensor, indices: Sequence[object]) -> Tensor:
         starts.append(start)
         kept.append(dim)
         shape.append(stop if isinstance(start, int) and start == 0 else stop - start)
-    return replace(
-        tensor,
-        shape=tuple(shape),
-        layout=None,
-        start=None,
-        swizzle=None,
-        base=(),
-        part=Part(tensor, tuple(starts), tuple(kept)),
-    )
+    part = Part(tensor, tuple(starts), tuple(kept))
+    return type(tensor)(tensor.memory, tensor.dtype, tuple(shape), part=part)
 
 
 def offset_by(pointer: Pointer, indices: Sequence[object]) -> Pointer:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -180,13 +181,10 @@ def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.T
 
 def _runs(positions: Sequence[int]) -> list[slice]:
     """Return the slices of consecutive positions."""
-    runs: list[slice] = []
-    for position in positions:
-        if runs and runs[-1].stop == position:
-            runs[-1] = slice(runs[-1].start, position + 1)
-        else:
-            runs.append(slice(position, position + 1))
-    return runs
+    # The numbers of a run are all as far ahead of their place in the list.
+    runs = groupby(enumerate(positions), lambda each: each[1] - each[0])
+    numbers = [[position for _, position in run] for _, run in runs]
+    return [slice(run[0], run[-1] + 1) for run in numbers]
 
 
 def read(source: Source, arguments: Arguments) -> torch.Tensor:

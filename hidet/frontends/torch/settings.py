@@ -82,10 +82,7 @@ MODES: dict[str, dict[str, object]] = {
 }
 """The options that each mode of torch.compile sets."""
 
-OWN_OPTIONS: dict[str, str] = {
-    "fallback": "leave what cannot be compiled to eager torch (True), or refuse it (False)",
-    **{name: meaning for name, (_, meaning) in FLAGS.items()},
-}
+OWN_OPTIONS = ("fallback", *FLAGS)
 """The boolean options of the backend itself; those of `hidet.option` are accepted too."""
 
 
