@@ -24,7 +24,6 @@ class Rule:
         mode: "nearest", "linear" or "cubic".
         coordinate_transformation_mode: such as "half_pixel".
         nearest_mode: the rounding of coordinates, such as "round_prefer_floor".
-        cubic_coeff_a: the coefficient of cubic interpolation.
         exclude_outside: whether samples outside of the tensor have weight 0, instead of being
             clamped to the edge.
         antialias: whether the filter is widened for downsampling.

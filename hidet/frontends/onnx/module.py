@@ -37,7 +37,6 @@ class OnnxModule(nn.Module):
 
     Attributes:
         input_specs: the type and shape of each input except weights; -1 is a dynamic size.
-        output_names: the names of the outputs.
 
     Raises:
         HidetError: the model is malformed.

@@ -35,7 +35,6 @@ class Ended:
 
     Attributes:
         kind: the exit; None if paths take different ones.
-        value: the value returned.
         stored: whether a variable holds the value returned.
     """
 
@@ -64,7 +63,6 @@ class Frame:
 
     Attributes:
         arms: the number of run-time branches and loops around it.
-        exits: its exits.
         is_last: whether nothing follows it in the frame around it.
         loops: for each loop of its nest that is being emitted, the number of loops that it becomes
             in C++, -1 if unknown; empty for a Python iterable.
@@ -83,7 +81,6 @@ class Exits:
     """The exits of the statements that are being executed.
 
     Attributes:
-        returns: the declared return type.
         frames: the function and the enclosing loops, the innermost last.
         arms: the number of enclosing run-time branches and loops.
         tail: whether the innermost frame ends with the statements that are being executed.

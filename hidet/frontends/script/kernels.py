@@ -131,10 +131,7 @@ class ScriptFunction:
 
     @cached_property
     def runs_as(self) -> str | None:
-        """The kind that the function is traced as.
-
-        That is its kind, except that a public function without launches and result is a CPU kernel.
-        """
+        """Its kind, except that a public function without launches and result is a CPU kernel."""
         returns = inspect.get_annotations(self._function).get("return") is not None or any(
             isinstance(node, ast.Return) and node.value is not None
             for node in ast.walk(self.source.function)

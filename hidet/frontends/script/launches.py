@@ -84,10 +84,7 @@ class TypeList:
 def entry_parameters(
     source: Source, annotations: Mapping[str, object], what: str
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of an entry.
-
-    A list of types gives several, and a vector one per element.
-    """
+    """Return the parameters of an entry: a list of types gives several, a vector one an element."""
     node = source.function.args
     for each in (node.vararg, *node.kwonlyargs, *node.defaults):
         if each is not None:
@@ -226,10 +223,7 @@ def convert_argument(
 
 
 def convert_number(value: object, kind: ScalarType, *, is_changed: bool) -> object:
-    """Convert a number to a type.
-
-    An int or bool that is not assigned to stays a compile-time constant.
-    """
+    """Convert a number to a type; an int or bool that is not assigned to stays a Python value."""
     if isinstance(value, int) and not is_changed:
         if kind is BOOL:
             return bool(value)

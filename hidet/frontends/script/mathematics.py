@@ -10,22 +10,12 @@ from xdsl.ir import SSAValue
 from hidet.arch.functions import FLOAT_FUNCTIONS, FUNCTIONS, Operand, ScalarFunction
 from hidet.dialects.cuda.arithmetic import FunctionOp
 from hidet.errors import ScriptError
+from hidet.frontends.script import types
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.operators import FUNCTIONS as OF_ONE_FLOAT
 from hidet.frontends.script.operators import mathematics
 from hidet.frontends.script.scalars import Scalar, binary, convert, is_number, scalar_of
 from hidet.frontends.script.tracing import insert
-from hidet.frontends.script.types import (
-    BOOL,
-    F32,
-    F64,
-    I32,
-    INDEX,
-    U32,
-    U64,
-    ScalarType,
-    common_type,
-)
 from hidet.frontends.script.vectors import Vector, elementwise
 
 
@@ -58,14 +48,14 @@ def _is_known(kind: Operand, value: object) -> bool:
 def _of_floats(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
     """Call a function of floats; 16-bit floats and integers are computed in f32."""
     floats = [v for kind, v in zip(entry.takes, operands, strict=True) if kind is Operand.FLOAT]
-    types = [value.type for value in floats if isinstance(value, Scalar) and value.type.is_float]
-    kind = reduce(common_type, types) if types else F32
+    kinds = [value.type for value in floats if isinstance(value, Scalar) and value.type.is_float]
+    kind = reduce(types.common_type, kinds) if kinds else types.F32
     if kind.bits == 16 and entry.function == "nextafter":
         raise ScriptError(f"there is no nextafter of {kind}", hint="of f32 and f64 there is")
-    wide = F64 if kind == F64 else F32
-    takes = [I32 if each is Operand.NUMBER else wide for each in entry.takes]
+    wide = types.F64 if kind == types.F64 else types.F32
+    takes = [types.I32 if each is Operand.NUMBER else wide for each in entry.takes]
     if entry.gives is Operand.TRUTH:
-        return _called(entry, operands, takes, BOOL)
+        return _called(entry, operands, takes, types.BOOL)
     return convert(_called(entry, operands, takes, wide), kind)
 
 
@@ -78,8 +68,8 @@ def _of_words(entry: ScalarFunction, operands: Sequence[object]) -> Scalar:
                 f"{entry.function} takes integers of up to {most} bits, not {describe(value)}"
             )
     kind = _word_type(operands[0])
-    gives = {Operand.NUMBER: I32, Operand.WORD: kind}.get(entry.gives, U32)
-    return _called(entry, operands, [kind if most == 64 else U32] * len(operands), gives)
+    gives = {Operand.NUMBER: types.I32, Operand.WORD: kind}.get(entry.gives, types.U32)
+    return _called(entry, operands, [kind if most == 64 else types.U32] * len(operands), gives)
 
 
 def _is_word(value: object, most: int) -> bool:
@@ -89,20 +79,20 @@ def _is_word(value: object, most: int) -> bool:
     return isinstance(value, int) and -(1 << most - 1) <= value < 1 << most
 
 
-def _word_type(value: object) -> ScalarType:
+def _word_type(value: object) -> types.ScalarType:
     """Return the 32- or 64-bit type of an integer as a word; an index has 32 bits."""
     if not isinstance(value, Scalar):
-        return U32 if value in _FITS else U64
-    if value.type.bits == 64 and value.type != INDEX:
+        return types.U32 if value in _FITS else types.U64
+    if value.type.bits == 64 and value.type != types.INDEX:
         return value.type
-    return I32 if value.type.kind == "signed" else U32
+    return types.I32 if value.type.kind == "signed" else types.U32
 
 
 def _called(
     entry: ScalarFunction,
     operands: Sequence[object],
-    takes: Sequence[ScalarType],
-    gives: ScalarType,
+    takes: Sequence[types.ScalarType],
+    gives: types.ScalarType,
 ) -> Scalar:
     """Call a function with operands converted to these types."""
     values: list[SSAValue] = []
@@ -119,8 +109,8 @@ def elementary(name: str, operand: object) -> Scalar:
     if isinstance(operand, Vector):
         return cast("Scalar", elementwise(name, partial(elementary, name), operand))
     value = scalar_of(operand)
-    kind = value.type if value.type.is_float else F32
-    wide = convert(value, F32 if kind.bits == 16 else kind)
+    kind = value.type if value.type.is_float else types.F32
+    wide = convert(value, types.F32 if kind.bits == 16 else kind)
     return convert(Scalar(insert(OF_ONE_FLOAT[name](wide.ssa)).results[0], wide.type), kind)
 
 
@@ -203,8 +193,8 @@ def fma(x: object, y: object, z: object) -> Scalar | Vector:
 
 
 def _fma_of_scalars(*operands: object) -> Scalar:
-    types = [value.type for value in operands if isinstance(value, Scalar)]
-    kind = reduce(common_type, types, F32)
+    kinds = [value.type for value in operands if isinstance(value, Scalar)]
+    kind = reduce(types.common_type, kinds, types.F32)
     a, b, c = (convert(v, kind).ssa for v in operands)
     return Scalar(insert(mathematics("FmaOp")(a, b, c)).results[0], kind)
 

@@ -47,11 +47,9 @@ class Source:
     """The source of a script function.
 
     Attributes:
-        file: the name of the file.
         first_line: the number of its first line in the file, decorators included.
         lines: its lines, without the common indentation.
         indent: the common indentation.
-        function: the syntax tree.
     """
 
     file: str

@@ -107,7 +107,6 @@ class Part:
     """A slice of a tensor: `a[z, m:, k:]`.
 
     Attributes:
-        tensor: the tensor that is sliced.
         starts: the start of the slice, or the only index, along each of its dimensions.
         kept: the dimensions that the slice keeps.
     """

@@ -50,7 +50,6 @@ class Emitter(KernelBuilder):
         shape: the attributes of the kernel.
         shared_bytes: the static shared memory allocated so far.
         in_parallel: whether an enclosing loop is parallel on the CPU.
-        entry: the entry block.
     """
 
     def __init__(self, entry: Block, kind: str = "cuda_kernel") -> None:

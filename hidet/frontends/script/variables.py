@@ -102,7 +102,6 @@ class Variable(Value):
 
     Attributes:
         memory: the memref of rank 0 that holds it.
-        type: its type.
         number: the Python number that it starts with, if its type is open.
         reads: the values read so far, if its type is open.
     """

@@ -317,10 +317,7 @@ def _workers(verb: str, tile: Tensor, on: object) -> tuple[TaskMapAttr | None, S
 
 
 def _memory(tensor: Tensor, *, reads: bool) -> tuple[SSAValue, Sequence[SSAValue]]:
-    """Return the far side of a copy, and its run-time sizes.
-
-    A tensor behind a pointer, or a part of one, becomes a view.
-    """
+    """Return the far side of a copy, behind a pointer or a part as a view, and run-time sizes."""
     if tensor.start is None and not tensor.base:
         return tensor.memory, ()
     shape = [extent if isinstance(extent, int) else DYNAMIC_INDEX for extent in tensor.shape]

@@ -24,8 +24,7 @@ class Windows:
     """Sliding windows, as defined by the attributes of a node.
 
     Attributes:
-        kernel: the extents of a window.
-        spans: the extents including dilation.
+        spans: the extents of a window, including dilation.
         around: the padding before and after each spatial dimension.
         wide: the same, extended for a last partial window.
     """
