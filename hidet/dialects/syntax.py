@@ -6,14 +6,7 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
 from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import IRDLOperation
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    RegionVariable,
-    irdl_custom_directive,
-)
+from xdsl.irdl import declarative_assembly_format as assembly
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
@@ -58,18 +51,18 @@ def print_body(
     printer.print_region(region, print_entry_block_args=False, print_empty_block=False)
 
 
-@irdl_custom_directive
-class IndexedRegion(CustomDirective):
+@assembly.irdl_custom_directive
+class IndexedRegion(assembly.CustomDirective):
     """`(%i, %j, %v : f32) { ... }`: block arguments and a region; `index` types are omitted."""
 
-    region: RegionVariable
+    region: assembly.RegionVariable
 
-    def parse(self, parser: Parser, state: ParsingState) -> None:
+    def parse(self, parser: Parser, state: assembly.ParsingState) -> None:
         """Parse the arguments and the region."""
         arguments = parse_arguments(parser)
         self.region.set(state, parse_body(parser, arguments))
 
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+    def print(self, printer: Printer, state: assembly.PrintingState, op: IRDLOperation) -> None:
         """Print the arguments and the region."""
         state.print_whitespace(printer)
         region = self.region.get(op)
@@ -86,17 +79,17 @@ class IndexedRegion(CustomDirective):
         state.should_emit_space = True
 
 
-@irdl_custom_directive
-class IntegerList(CustomDirective):
+@assembly.irdl_custom_directive
+class IntegerList(assembly.CustomDirective):
     """`[1, 2, 3]`: an array of integers without their types."""
 
-    values: AttributeVariable
+    values: assembly.AttributeVariable
 
-    def parse(self, parser: Parser, state: ParsingState) -> None:
+    def parse(self, parser: Parser, state: assembly.ParsingState) -> None:
         """Parse integers in square brackets."""
         self.values.set(state, parse_int_array(parser))
 
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+    def print(self, printer: Printer, state: assembly.PrintingState, op: IRDLOperation) -> None:
         """Print the integers in square brackets."""
         state.print_whitespace(printer)
         values = cast("ArrayAttr[IntAttr]", self.values.get(op))

@@ -17,6 +17,7 @@ from hidet.dialects.cuda import KernelOp
 from hidet.dialects.cuda.kernel import DYNAMIC
 from hidet.dialects.cuda.marks import EXPLICIT, LABEL, MAY_ALIAS, MIN_BLOCKS, ON_CPU, UNSIGNED
 from hidet.dialects.cuda.names import hint_of
+from hidet.dialects.walking import reached
 from hidet.errors import ScriptError
 from hidet.escape import to_ascii
 from hidet.frontends.script import types
@@ -121,7 +122,7 @@ class ScriptFunction:
                 has_shape |= name.removeprefix("cuda_") in ("grid_dim", "block_dim")
         if has_shape:
             return "cuda_kernel"
-        calls_kernel = any(callee.is_entry for callee in self._callees(outside))
+        calls_kernel = any(callee.is_entry for callee in self._callees())
         return "public" if calls_kernel or self.name == LAUNCH else None
 
     @property
@@ -136,19 +137,14 @@ class ScriptFunction:
             isinstance(node, ast.Return) and node.value is not None
             for node in ast.walk(self.source.function)
         )
-        is_alone = self.kind == "public" and not returns and not self._launches(frozenset())
-        return "cpu_kernel" if is_alone else self.kind
+        if self.kind != "public" or returns:
+            return self.kind
+        launches = any(each.kind in KERNELS for each in reached([self], ScriptFunction._callees))
+        return self.kind if launches else "cpu_kernel"
 
-    def _launches(self, callers: frozenset[ScriptFunction]) -> bool:
-        """Return whether the function calls a kernel, directly or indirectly."""
-        return any(
-            callee.kind in KERNELS or callee._launches(callers | {self})
-            for callee in self._callees(self._outside())
-            if callee not in callers | {self}
-        )
-
-    def _callees(self, outside: Mapping[str, object]) -> Iterator[ScriptFunction]:
+    def _callees(self) -> Iterator[ScriptFunction]:
         """Yield the script functions that the function calls by name."""
+        outside = self._outside()
         for node in ast.walk(self.source.function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 callee = outside.get(node.func.id)

@@ -1,10 +1,8 @@
 """Flow graphs after the fusion passes, with one node per kernel."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from xdsl.dialects.func import FuncOp
@@ -20,14 +18,12 @@ from hidet.driver.options import CompileOptions
 from hidet.driver.plan_types import dtype_name
 from hidet.driver.target import find_arch
 from hidet.errors import HidetError
+from hidet.frontends.torch.imported import ImportedGraph
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Operator
 from hidet.frontends.trace.tracing import example_mode
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.runtime.tensors import DTYPES
-
-if TYPE_CHECKING:
-    from hidet.frontends.torch.imported import ImportedGraph
 
 
 def fused(imported: ImportedGraph, recorded: Recorded) -> Recorded:
