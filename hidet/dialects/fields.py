@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from pkgutil import iter_modules
 from struct import iter_unpack
 from types import new_class
-from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, cast
 
 from xdsl import irdl
 from xdsl.dialects.builtin import (
@@ -189,9 +189,13 @@ Op = TypeVar("Op", bound=FieldsOp)
 
 
 def define(base: type[Op], name: str, summary: str, **fields: object) -> type[Op]:
-    """Return an operation that differs from its base class in its name, docstring and fields."""
+    """Return an operation that differs from its base class in its name, docstring and fields.
+
+    Fields in upper case are constants.
+    """
     title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
     body = {"__doc__": summary, "__module__": base.__module__, "name": name, **fields}
+    body["__annotations__"] = {field: ClassVar for field in fields if field.isupper()}
     return irdl.irdl_op_definition(cast("type[Op]", type(f"{title}Op", (base,), body)))
 
 

@@ -161,8 +161,8 @@ def _define(
 ) -> type[Base]:
     """Return the op `cuda.<function>` of an instruction, with the fields of a base class."""
     name = f"cuda.{entry.function}"
-    fields |= {"ENTRY": entry, "__annotations__": {"ENTRY": ClassVar}}
-    return define(base, name, f"`{name}{syntax}`: {summary}", traits=traits_def(*traits), **fields)
+    fields |= {"ENTRY": entry, "traits": traits_def(*traits)}
+    return define(base, name, f"`{name}{syntax}`: {summary}", **fields)
 
 
 _plain = partial(_define, PlainOp, "")

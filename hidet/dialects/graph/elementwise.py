@@ -24,6 +24,7 @@ from hidet.dialects.graph.base import (
     INTEGERS,
     NUMBERS,
     TENSOR,
+    Elements,
     GraphOp,
     OneOperandOp,
     SameTypeOp,
@@ -68,15 +69,20 @@ def library(name: str) -> ScalarOp:
 
 
 def define(
-    family: type[Family], name: str, summary: str, *scalars: ScalarOp | None
+    family: type[Family],
+    name: str,
+    summary: str,
+    *scalars: ScalarOp | None,
+    elements: Elements | None = None,
 ) -> type[Family]:
-    """Return an elementwise operator.
+    """Return an operator on these elements, by default those of its base class `family`.
 
-    The base class `family` determines the element types. Without `scalars`, a lowering rule defines
-    the operator.
+    Elementwise operators have `scalars`; without, a lowering rule defines the operator.
     """
-    traits = {"traits": traits_def(Elementwise(*scalars))} if scalars else {}
-    return fields.define(family, f"graph.{name}", summary, **traits)
+    given: dict[str, object] = {"traits": traits_def(Elementwise(*scalars))} if scalars else {}
+    if elements is not None:
+        given["ELEMENTS"] = elements
+    return fields.define(family, f"graph.{name}", summary, **given)
 
 
 class UnaryOp(SameTypeOp, ABC):
@@ -85,20 +91,15 @@ class UnaryOp(SameTypeOp, ABC):
     ELEMENTS: ClassVar = NUMBERS
 
 
-class FloatUnaryOp(UnaryOp, ABC):
-    """A function of each floating-point element."""
-
-    ELEMENTS: ClassVar = FLOATS
-
-
-_unary, _float_unary = partial(define, UnaryOp), partial(define, FloatUnaryOp)
+_unary, _float_unary = partial(define, UnaryOp), partial(define, UnaryOp, elements=FLOATS)
 
 
 @irdl_op_definition
-class GeluOp(FloatUnaryOp):
+class GeluOp(UnaryOp):
     """x times the normal CDF of x, exact or (`"tanh"`) approximated by tanh."""
 
     name = "graph.gelu"
+    ELEMENTS: ClassVar = FLOATS
 
     approximate = prop_def(StringAttr, default_value=StringAttr("none"))
 
@@ -210,28 +211,10 @@ class BinaryOp(TwoOperandsOp, ABC):
     """
 
 
-class ArithmeticOp(BinaryOp, ABC):
-    """A binary operator on numbers, not on `i1`."""
-
-    ELEMENTS: ClassVar = NUMBERS
-
-
-class FloatBinaryOp(BinaryOp, ABC):
-    """A binary operator on floating-point numbers."""
-
-    ELEMENTS: ClassVar = FLOATS
-
-
 class BitwiseOp(BinaryOp, ABC):
     """A binary operator on the bits of integers, or on `i1`."""
 
     ELEMENTS: ClassVar = BITS
-
-
-class ShiftOp(BitwiseOp, ABC):
-    """A shift of the bits of integers."""
-
-    ELEMENTS: ClassVar = INTEGERS
 
 
 class ComparisonOp(TwoOperandsOp, ABC):
@@ -249,9 +232,9 @@ def _comparison(
     return define(ComparisonOp, name, summary, partial(arith.CmpfOp, arg=floats), *compare)
 
 
-_binary, _arithmetic = partial(define, BinaryOp), partial(define, ArithmeticOp)
-_float_binary = partial(define, FloatBinaryOp)
-_bitwise, _shift = partial(define, BitwiseOp), partial(define, ShiftOp)
+_binary, _arithmetic = partial(define, BinaryOp), partial(define, BinaryOp, elements=NUMBERS)
+_float_binary = partial(define, BinaryOp, elements=FLOATS)
+_bitwise, _shift = partial(define, BitwiseOp), partial(define, BitwiseOp, elements=INTEGERS)
 
 
 @irdl_op_definition

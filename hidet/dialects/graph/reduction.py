@@ -58,12 +58,6 @@ class ReductionOp(OneOperandOp, ABC):
         return TensorType(self.x_type.element_type, shape)
 
 
-class NumberReductionOp(ReductionOp, ABC):
-    """A reduction of numbers, not of `i1`."""
-
-    ELEMENTS: ClassVar = NUMBERS
-
-
 class ExtremumOp(ReductionOp, ABC):
     """A reduction that is undefined for no elements, except for `i1`."""
 
@@ -75,17 +69,12 @@ class ExtremumOp(ReductionOp, ABC):
         return found
 
 
-class FloatReductionOp(ReductionOp, ABC):
-    """A reduction of floating-point numbers."""
-
-    ELEMENTS: ClassVar = FLOATS
-
-
 @irdl_op_definition
-class VarOp(FloatReductionOp):
+class VarOp(ReductionOp):
     """The variance: the sum of squared deviations, divided by their number - `correction`."""
 
     name = "graph.var"
+    ELEMENTS: ClassVar = FLOATS
 
     correction = prop_def(INT, default_value=integer(1))
 
@@ -132,15 +121,15 @@ class NormOp(SameTypeOp, ABC):
         return self.x_type
 
 
-SumOp = define(NumberReductionOp, "sum", "The sum; 0 of no elements.")
-ProdOp = define(NumberReductionOp, "prod", "The product; 1 of no elements.")
+SumOp = define(ReductionOp, "sum", "The sum; 0 of no elements.", elements=NUMBERS)
+ProdOp = define(ReductionOp, "prod", "The product; 1 of no elements.", elements=NUMBERS)
 MaxOp = define(
     ExtremumOp, "max", "The largest element; NaN if any is. On `i1`, whether any is true."
 )
 MinOp = define(
     ExtremumOp, "min", "The smallest element; NaN if any is. On `i1`, whether all are true."
 )
-MeanOp = define(FloatReductionOp, "mean", "The mean; NaN of no elements.")
+MeanOp = define(ReductionOp, "mean", "The mean; NaN of no elements.", elements=FLOATS)
 SoftmaxOp = define(SoftmaxBase, "softmax", "exp(x), divided by its sum along the axis.")
 LogSoftmaxOp = define(SoftmaxBase, "log_softmax", "The logarithm of softmax.")
 LayerNormOp = define(
