@@ -18,16 +18,10 @@ from hidet.errors import UnsupportedOperatorError
 
 @dataclass(frozen=True)
 class Rule:
-    """The interpolation parameters, named as in ONNX.
+    """The interpolation parameters: the attributes of `Resize` of ONNX.
 
-    Attributes:
-        mode: "nearest", "linear" or "cubic".
-        coordinate_transformation_mode: such as "half_pixel".
-        nearest_mode: the rounding of coordinates, such as "round_prefer_floor".
-        exclude_outside: whether samples outside of the tensor have weight 0, instead of being
-            clamped to the edge.
-        antialias: whether the filter is widened for downsampling.
-        extrapolation_value: the value outside of the tensor for "tf_crop_and_resize".
+    With `exclude_outside` samples outside of the tensor have weight 0, instead of being clamped to
+    the edge; with `antialias` the filter is widened for downsampling.
     """
 
     mode: str = "nearest"

@@ -145,12 +145,6 @@ class SetMaxNregOp(InstructionOp):
 Base = TypeVar("Base", bound=InstructionOp)
 
 
-class PlainOp(InstructionOp):
-    """An instruction without operands."""
-
-    assembly_format = "attr-dict"
-
-
 def _define(
     base: type[Base],
     syntax: str,
@@ -161,11 +155,11 @@ def _define(
 ) -> type[Base]:
     """Return the op `cuda.<function>` of an instruction, with the fields of a base class."""
     name = f"cuda.{entry.function}"
-    fields |= {"ENTRY": entry, "traits": traits_def(*traits)}
+    fields |= {"ENTRY": entry, "traits": traits_def(*traits), "__module__": __name__}
     return define(base, name, f"`{name}{syntax}`: {summary}", **fields)
 
 
-_plain = partial(_define, PlainOp, "")
+_plain = partial(_define, InstructionOp, "", assembly_format="attr-dict")
 
 # ---- groups --------------------------------------------------------------------------------------
 
