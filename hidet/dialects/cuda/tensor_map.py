@@ -97,9 +97,7 @@ class Pixels(NamedTuple):
         return None
 
 
-def box_problem(
-    shape: Sequence[int], box: Sequence[int], element_bytes: int, swizzle: int
-) -> tuple[str, str] | None:
+def box_problem(shape: Sequence[int], box: Sequence[int]) -> tuple[str, str] | None:
     """Return what is wrong with boxes of a tensor, and the requirement."""
     if not 1 <= len(shape) <= MAX_RANK or len(box) != len(shape):
         return (
@@ -111,7 +109,7 @@ def box_problem(
             f"a box of {list(box)} elements",
             f"the extents are 1 to {MAX_BOX}; a larger tile takes several copies",
         )
-    return row_problem(box, element_bytes, swizzle)
+    return None
 
 
 def row_problem(box: Sequence[int], element_bytes: int, swizzle: int) -> tuple[str, str] | None:
@@ -194,12 +192,9 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException(f"a tensor map of {self.tensor}, whose extents must be known")
         if self.rounds and self.tensor.get_element_type() != f32:
             raise VerifyException(f"a tensor map that rounds {self.tensor} to TF32, not f32")
-        size, swizzle, pixels = self.element_bytes, self.swizzle.data, self.pixels
-        if pixels is None:
-            problem = box_problem(shape, self.box_extents, size, swizzle)
-        else:
-            problem = pixels.problem(shape, self.box_extents)
-            problem = problem or row_problem(self.box_extents, size, swizzle)
+        size, box, pixels = self.element_bytes, self.box_extents, self.pixels
+        problem = box_problem(shape, box) if pixels is None else pixels.problem(shape, box)
+        problem = problem or row_problem(box, size, self.swizzle.data)
         if problem is not None:
             raise VerifyException("; ".join(problem))
 

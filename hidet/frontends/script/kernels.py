@@ -220,7 +220,7 @@ class ScriptFunction:
         current().locate(op)
         current().name_ids()
         fence_accumulators(op)
-        launch = launch_function(parameters, op, extents)
+        launch = launch_function(op, extents)
         (check_cpu_kernel if self.runs_as == "cpu_kernel" else check_cuda_kernel)(op)
         return Kernel(op.sym_name.data, parameters, op, launch)
 
@@ -275,7 +275,7 @@ class ScriptFunction:
                 )
             kind = self._returns()
             result = scalar_of(returned) if kind is None else convert(returned, kind)
-        op = host_function(name, parameters, entry, [] if result is None else [result.ssa])
+        op = host_function(name, entry, [] if result is None else [result.ssa])
         current().locate(op)
         check_public(op)
         drop_dead_code(op)

@@ -303,21 +303,16 @@ def largest(extent: SSAValue) -> int | None:
 # Functions of the host.
 
 
-def host_function(
-    name: str, parameters: Sequence[Parameter], entry: Block, results: Sequence[SSAValue] = ()
-) -> func.FuncOp:
+def host_function(name: str, entry: Block, results: Sequence[SSAValue] = ()) -> func.FuncOp:
     """Make a host function of its body, whose block arguments are the parameters."""
-    kinds = [parameter.type.ir for parameter in parameters]
     entry.add_op(func.ReturnOp(*results))
-    types = FunctionType.from_lists(kinds, [result.type for result in results])
+    types = FunctionType.from_lists(entry.arg_types, [result.type for result in results])
     return func.FuncOp(name, types, Region(entry))
 
 
-def launch_function(
-    parameters: Sequence[Parameter], kernel: KernelOp, extents: Sequence[SSAValue]
-) -> func.FuncOp:
+def launch_function(kernel: KernelOp, extents: Sequence[SSAValue]) -> func.FuncOp:
     """Make the host function that launches a traced kernel, which computes its dynamic extents."""
-    entry = Block(arg_types=[parameter.type.ir for parameter in parameters])
+    entry = Block(arg_types=kernel.body.block.arg_types)
     mapper: dict[SSAValue, SSAValue] = {}
     for outer, inner in zip(entry.args, kernel.arguments, strict=True):
         outer.name_hint = inner.name_hint
@@ -328,7 +323,7 @@ def launch_function(
     launch = LaunchOp(kernel.sym_name.data, entry.args, extents=given)
     launch.location = kernel.location
     entry.add_op(launch)
-    function = host_function(LAUNCH, parameters, entry)
+    function = host_function(LAUNCH, entry)
     function.location = kernel.location
     return function
 
