@@ -162,15 +162,10 @@ def tma_load(
     """Start a copy of a box of a tensor to shared memory; it completes on a barrier.
 
     One thread issues it, after `mbarrier_arrive_and_expect_tx` for the bytes of the box. Elements
-    out of bounds are 0.
-
-    Args:
-        dst: the address of the first element, aligned to 1024 bytes.
-        source: a parameter of type `tensor_map`.
-        coordinates: the offset of the box in the tensor, one index per dimension.
-        mbar: the address of the barrier.
-        multicast: a mask of blocks of the cluster. The box is written at the same offset in the
-            shared memory of each, and completes on its barrier at the same offset.
+    out of bounds are 0. In shared memory the box is aligned to 1024 bytes; the tensor is a
+    parameter of type `tensor_map`, and the coordinates are the offset of the box in it, one index
+    per dimension. With `multicast`, a mask of blocks of the cluster, the box is written at the same
+    offset in the shared memory of each, and completes on its barrier at the same offset.
     """
     box, at = _box(source, coordinates)
     instruction = hopper.TMA_LOAD[len(at)]

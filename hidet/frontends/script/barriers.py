@@ -95,10 +95,8 @@ def setmaxnreg(nregs: object, action: object) -> None:
 def barrier_sync(barrier: object, count: object = None, aligned: bool = False) -> None:
     """Wait at a named barrier of the block until enough threads, in whole warps, have arrived.
 
-    Args:
-        barrier: 0 to 15; 0 is that of `syncthreads()`.
-        count: the number of threads, a multiple of 32; by default the whole block.
-        aligned: ignored; all threads of a warp must arrive together.
+    There are 0 to 15; 0 is that of `syncthreads()`. The number of threads is a multiple of 32, by
+    default the whole block. All threads of a warp must arrive together, regardless of `aligned`.
     """
     insert(cuda.BarrierSyncOp(*_named(barrier, count)))
 

@@ -120,12 +120,9 @@ def syncwarp(mask: object = ALL_LANES) -> None:
 def shfl_sync(mask: object, var: Scalar, src_lane: object, width: int = WARP) -> Scalar:
     """Return the value of another lane of the warp.
 
-    Args:
-        mask: the participating lanes: all, 0xffffffff; or a subset, which executes it together with
-            the same mask. The value of a lane outside of the mask is undefined.
-        var: the value of this lane.
-        src_lane: the lane whose value is returned.
-        width: the lanes of a segment, 2, 4, 8, 16 or 32; lanes are numbered within it.
+    The mask has the participating lanes: all, 0xffffffff; or a subset, which executes it together
+    with the same mask. The value of a lane outside of the mask is undefined. Lanes are numbered
+    within segments of a width of 2, 4, 8, 16 or 32.
 
     Raises:
         ScriptError: the mask or the width is invalid, or `var` is no scalar.

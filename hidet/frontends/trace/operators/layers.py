@@ -216,18 +216,11 @@ def resize2d(
 ) -> T:
     """Return images [n, c, h, w] resized; see `Resize` of ONNX.
 
-    Args:
-        data: the images.
-        size: the new height and width; exclusive with `scale_factor`.
-        scale_factor: their ratio to the old ones: a number, or two.
-        method: "nearest", "linear" or "cubic".
-        coordinate_transformation_mode: the mapping of new coordinates to old ones.
-        rounding_method: the rounding of coordinates for the method "nearest".
-        roi: the region of "tf_crop_and_resize": top, left, bottom and right, relative to the size.
-        cubic_alpha: the coefficient of the cubic interpolation.
-        cubic_exclude: whether weights outside of the image are 0.
-        extrapolation_value: the value outside of the image with "tf_crop_and_resize"; default 0.
-        recompute_scale_factor: whether to compute the factor from the sizes.
+    The new height and width are given by `size`, or by `scale_factor`, their ratio to the old ones:
+    a number, or two. With `recompute_scale_factor` it is computed from the sizes. The method is
+    "nearest", "linear" or "cubic"; with `cubic_exclude` weights outside of the image are 0. `roi`
+    is the region of "tf_crop_and_resize": top, left, bottom and right, relative to the size, and
+    `extrapolation_value` is that outside of the image, 0 by default.
     """
     old = data.shape[2:]
     if (size is None) == (scale_factor is None):

@@ -298,13 +298,9 @@ def set_strided_slice(
 ) -> T:
     """Return a copy of `data` with a slice replaced.
 
-    Args:
-        data: the tensor, which is not modified.
-        setvalue: the new elements: a number, or a tensor that broadcasts to the slice.
-        starts: the start along each of the first dimensions, with bounds as in Python.
-        ends: the end along each of them.
-        index_dims: the dimensions indexed at their start, which `setvalue` does not have.
-        strides: the steps; 1 by default.
+    The new elements are a number, or a tensor that broadcasts to the slice. There are bounds, as in
+    Python, of the first dimensions. Those in `index_dims` are indexed at their start; `setvalue`
+    does not have them.
     """
     steps = [None] * len(starts) if strides is None else strides
     parts, ranges = [data], list[tuple[int, int, int]]()
