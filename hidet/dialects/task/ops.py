@@ -48,16 +48,6 @@ def _nearness(kind: Attribute) -> int:
     return {Space.GLOBAL: 0, Space.SHARED: 1}.get(space, 2)
 
 
-def _parse_known_map(parser: Parser) -> TaskMap:
-    start = parser.pos
-    attribute = parser.parse_attribute()
-    if not isinstance(attribute, TaskMapAttr):
-        parser.raise_error("a task map (#task.map<...>) expected", start)
-    if attribute.data is None:
-        parser.raise_error("the map of a foreach must be known; only tiles can have '?'", start)
-    return attribute.data
-
-
 @irdl_op_definition
 class ForeachOp(FieldsOp):
     """`task.foreach (%i, %j) in #map on %w bound [M, N] { ... }`: runs the tasks of a worker.
@@ -143,7 +133,14 @@ class ForeachOp(FieldsOp):
             over = parser.parse_unresolved_operand()
         else:
             parser.parse_keyword("in")
-            over = _parse_known_map(parser)
+            start, tasks = parser.pos, parser.parse_attribute()
+            if not isinstance(tasks, TaskMapAttr):
+                parser.raise_error("a task map (#task.map<...>) expected", start)
+            if tasks.data is None:
+                parser.raise_error(
+                    "the map of a foreach must be known; only tiles can have '?'", start
+                )
+            over = tasks.data
         parser.parse_keyword("on")
         worker = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
         if isinstance(over, UnresolvedOperand):

@@ -112,20 +112,17 @@ class Loops(Assignments):
         """Execute the body of a loop for one value, if it is one over values."""
         self.exits.begin_iteration()
         if isinstance(node, ast.For):
-            self._bind_target(node, value)
+            self.bind(node.target, value)
+            for name in names_of(node.target):
+                scope = self.scopes.find(name)
+                assert scope is not None
+                bound = scope.names[name]
+                # One that the body assigns becomes a local variable.
+                if isinstance(bound, Scalar | int | float) and are_assigned(name, node.body):
+                    scope.names[name] = make_variable(name, bound)
+                else:
+                    self.named(name, bound)
         return self.run(node.body)
-
-    def _bind_target(self, node: ast.For, value: object) -> None:
-        """Bind the loop variables; one that the body assigns becomes a local variable."""
-        self.bind(node.target, value)
-        for name in names_of(node.target):
-            scope = self.scopes.find(name)
-            assert scope is not None
-            bound = scope.names[name]
-            if isinstance(bound, Scalar | int | float) and are_assigned(name, node.body):
-                scope.names[name] = make_variable(name, bound)
-            else:
-                self.named(name, bound)
 
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
         """Execute the body of a run-time loop."""

@@ -132,7 +132,14 @@ class Importer:
         result, block, written = self.result, self.block, self.binder.written
         returned = (*self.binder.returned, *written.values())
         block.add_op(func.ReturnOp(*returned))
-        self._drop_unused()
+        for op in reversed(list(block.ops)):
+            if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
+                result.first_use for result in op.results
+            ):
+                Rewriter.erase_op(op)
+        for argument in reversed(block.args):
+            if argument.first_use is None and argument not in written:
+                block.erase_arg(argument)
         for number, argument in enumerate(block.args):
             argument.name_hint = f"x{number}"
             result.inputs.append(self.sources[argument])
@@ -157,17 +164,6 @@ class Importer:
         result.module = ModuleOp([*self.calls.kernels, entry])
         result.is_empty = not returned
         return result
-
-    def _drop_unused(self) -> None:
-        """Erase operations without users, and arguments neither read nor written."""
-        for op in reversed(list(self.block.ops)):
-            if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
-                result.first_use for result in op.results
-            ):
-                Rewriter.erase_op(op)
-        for argument in reversed(self.block.args):
-            if argument.first_use is None and argument not in self.binder.written:
-                self.block.erase_arg(argument)
 
     def _call(self, node: fx.Node) -> None:
         """Translate a call, or record why that fails."""

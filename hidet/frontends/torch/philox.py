@@ -58,8 +58,11 @@ def random(
     else:
         upper = words >> 11 & (1 << 53) - 1 if is_wide else words >> 8
         found = upper.to(dtype) * 2.0 ** (-53 if is_wide else -24)
-    if distribution == "normal":
-        found = _normal(found)
+    if distribution == "normal":  # of adjacent pairs of uniform ones (Box-Muller transform)
+        distance, turn = found[..., ::2], found[..., 1::2]
+        radius = (torch.log(1 - distance) * -2).sqrt()
+        turns = torch.stack([turn, turn - 0.25], -1)
+        found = (radius.unsqueeze(-1) * torch.cos(turns * (2 * pi))).flatten(-2)
     return found.flatten()[:count].reshape(tuple(size))
 
 
@@ -88,14 +91,6 @@ def _product(x: Tensor, factor: int) -> tuple[Tensor, Tensor]:
     """Return the low and the high word of products of words; int64 wraps around."""
     product = x * factor
     return product & _WORD, product >> 32 & _WORD
-
-
-def _normal(uniform: Tensor) -> Tensor:
-    """Return normal numbers of adjacent pairs of uniform ones (Box-Muller transform)."""
-    distance, turn = uniform[..., ::2], uniform[..., 1::2]
-    radius = (torch.log(1 - distance) * -2).sqrt()
-    turns = torch.stack([turn, turn - 0.25], -1)
-    return (radius.unsqueeze(-1) * torch.cos(turns * (2 * pi))).flatten(-2)
 
 
 DRAW: Any = torch.ops.hidet.draw_seeds.default
