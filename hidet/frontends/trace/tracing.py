@@ -52,10 +52,6 @@ def to_complex(x: torch.Tensor, *, dtype: torch.dtype | None = None, **_: object
     return complex_of(real, torch.zeros_like(real))
 
 
-DECOMPOSITIONS = {aten.complex.default: complex_of, aten._to_copy.default: to_complex}
-"""Those of operators that make complex tensors of real ones."""
-
-
 def of_parts(
     function: Callable[..., Sequence[torch.Tensor]],
     is_complex: Sequence[bool],
@@ -98,7 +94,8 @@ def import_function(
 
     # AOTAutograd applies this decomposition itself.
     batch_norm = {aten.native_batch_norm.default: native_batch_norm_decomposition}
-    table = {**decompositions(), **batch_norm, **DECOMPOSITIONS}
+    of_complex = {aten.complex.default: complex_of, aten._to_copy.default: to_complex}
+    table = {**decompositions(), **batch_norm, **of_complex}
     with (
         compiling(),
         example_mode(),

@@ -22,7 +22,6 @@ from hidet.frontends.torch.dtypes import element_of
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Operand,
-    Overload,
     Table,
     holds_floats,
     overloads_of,
@@ -189,18 +188,7 @@ UNARY: Table = {
 }
 """The translations of unary elementwise operators."""
 
-SHIFTS: dict[type[BinaryOp], str] = {
-    graph.BitwiseLeftShiftOp: "__lshift__",
-    graph.BitwiseRightShiftOp: "__rshift__",
-}
-"""The ATen names of Python's operators; other overloads have the operation's name."""
-
 DIVISIONS = (graph.FloorDivideOp, graph.FmodOp, graph.RemainderOp)
-
-SUMS: dict[type[BinaryOp], tuple[Overload, ...]] = {
-    graph.AddOp: (aten.add.Tensor, aten.add.Scalar),
-    graph.SubOp: (aten.sub.Tensor, aten.sub.Scalar),
-}
 
 BINARY: Table = {
     **{
@@ -210,12 +198,13 @@ BINARY: Table = {
         for target in overloads_of(op.name, 2)
     },
     **{target: partial(division, op) for op in DIVISIONS for target in overloads_of(op.name, 2)},
-    **{target: partial(sum_with_factor, op) for op, targets in SUMS.items() for target in targets},
-    **{
-        target: partial(function, op)
-        for op, name in SHIFTS.items()
-        for target in overloads_of(name, 2)
-    },
+    # Of Python's operators; other overloads have the operation's name.
+    **dict.fromkeys(overloads_of("__lshift__", 2), partial(function, graph.BitwiseLeftShiftOp)),
+    **dict.fromkeys(overloads_of("__rshift__", 2), partial(function, graph.BitwiseRightShiftOp)),
+    aten.add.Tensor: partial(sum_with_factor, graph.AddOp),
+    aten.add.Scalar: partial(sum_with_factor, graph.AddOp),
+    aten.sub.Tensor: partial(sum_with_factor, graph.SubOp),
+    aten.sub.Scalar: partial(sum_with_factor, graph.SubOp),
     aten.div.Tensor: divide,
     aten.div.Scalar: divide,
     aten.div.Tensor_mode: divide,
