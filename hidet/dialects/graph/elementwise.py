@@ -24,7 +24,6 @@ from hidet.dialects.graph.base import (
     INTEGERS,
     NUMBERS,
     TENSOR,
-    Elements,
     GraphOp,
     OneOperandOp,
     SameTypeOp,
@@ -69,19 +68,14 @@ def library(name: str) -> ScalarOp:
 
 
 def define(
-    family: type[Family],
-    name: str,
-    summary: str,
-    *scalars: ScalarOp | None,
-    elements: Elements | None = None,
+    family: type[Family], name: str, summary: str, *scalars: ScalarOp | None, **given: object
 ) -> type[Family]:
-    """Return an operator on these elements, by default those of its base class `family`.
+    """Return an operator, which has the fields of its base class `family` that are not given.
 
     Elementwise operators have `scalars`; without, a lowering rule defines the operator.
     """
-    given: dict[str, object] = {"traits": traits_def(Elementwise(*scalars))} if scalars else {}
-    if elements is not None:
-        given["ELEMENTS"] = elements
+    if scalars:
+        given["traits"] = traits_def(Elementwise(*scalars))
     return fields.define(family, f"graph.{name}", summary, **given)
 
 
@@ -91,7 +85,7 @@ class UnaryOp(SameTypeOp, ABC):
     ELEMENTS: ClassVar = NUMBERS
 
 
-_unary, _float_unary = partial(define, UnaryOp), partial(define, UnaryOp, elements=FLOATS)
+_unary, _float_unary = partial(define, UnaryOp), partial(define, UnaryOp, ELEMENTS=FLOATS)
 
 
 @irdl_op_definition
@@ -232,9 +226,9 @@ def _comparison(
     return define(ComparisonOp, name, summary, partial(arith.CmpfOp, arg=floats), *compare)
 
 
-_binary, _arithmetic = partial(define, BinaryOp), partial(define, BinaryOp, elements=NUMBERS)
-_float_binary = partial(define, BinaryOp, elements=FLOATS)
-_bitwise, _shift = partial(define, BitwiseOp), partial(define, BitwiseOp, elements=INTEGERS)
+_binary, _arithmetic = partial(define, BinaryOp), partial(define, BinaryOp, ELEMENTS=NUMBERS)
+_float_binary = partial(define, BinaryOp, ELEMENTS=FLOATS)
+_bitwise, _shift = partial(define, BitwiseOp), partial(define, BitwiseOp, ELEMENTS=INTEGERS)
 
 
 @irdl_op_definition

@@ -121,15 +121,15 @@ class NormOp(SameTypeOp, ABC):
         return self.x_type
 
 
-SumOp = define(ReductionOp, "sum", "The sum; 0 of no elements.", elements=NUMBERS)
-ProdOp = define(ReductionOp, "prod", "The product; 1 of no elements.", elements=NUMBERS)
+SumOp = define(ReductionOp, "sum", "The sum; 0 of no elements.", ELEMENTS=NUMBERS)
+ProdOp = define(ReductionOp, "prod", "The product; 1 of no elements.", ELEMENTS=NUMBERS)
 MaxOp = define(
     ExtremumOp, "max", "The largest element; NaN if any is. On `i1`, whether any is true."
 )
 MinOp = define(
     ExtremumOp, "min", "The smallest element; NaN if any is. On `i1`, whether all are true."
 )
-MeanOp = define(ReductionOp, "mean", "The mean; NaN of no elements.", elements=FLOATS)
+MeanOp = define(ReductionOp, "mean", "The mean; NaN of no elements.", ELEMENTS=FLOATS)
 SoftmaxOp = define(SoftmaxBase, "softmax", "exp(x), divided by its sum along the axis.")
 LogSoftmaxOp = define(SoftmaxBase, "log_softmax", "The logarithm of softmax.")
 LayerNormOp = define(
