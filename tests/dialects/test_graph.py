@@ -34,7 +34,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.IotaOp(TensorType(i64, [4]), start=1, step=2), (4,)),
     (lambda: graph.IotaOp(TensorType(f16, [2, 4]), dim=-1, step=0.1), (2, 4)),
     (
-        lambda: graph.RandomOp(value([3, 2], i32), 2, "normal", TensorType(f32, [2, 3])),
+        lambda: graph.RandomOp(value([3, 2], i32), 2, "normal", result=TensorType(f32, [2, 3])),
         (2, 3),
     ),
     (lambda: graph.GeluOp(value([2]), "tanh"), (2,)),

@@ -14,7 +14,6 @@ from hidet.dialects.graph.base import (
     GraphOp,
     Number,
     Tensor,
-    Value,
     check_axes,
     integer,
     is_float,
@@ -124,9 +123,6 @@ class RandomOp(GraphOp):
     seeds = operand_def(TENSOR)
     number = prop_def(INT)
     distribution = prop_def(StringAttr)
-
-    def __init__(self, seeds: Value, number: int, distribution: str, result_type: Tensor) -> None:
-        super().__init__(seeds, number, distribution, result=result_type)
 
     def _infer_type(self) -> Tensor:
         seeds, found = tensor_type(self.seeds), self.result_type

@@ -35,7 +35,7 @@ def random(
     g: Emitter, seeds: SSAValue, number: int, size: object, distribution: str, *_: object
 ) -> SSAValue:
     """Random numbers, a function of a seed."""
-    return g.emit(graph.RandomOp(seeds, number, distribution, type_of(g.meta)))
+    return g.emit(graph.RandomOp(seeds, number, distribution, result=type_of(g.meta)))
 
 
 CREATION: Table = {
