@@ -26,6 +26,14 @@ def value(shape: Sequence[int], element: Attribute = f32) -> SSAValue:
 Build = Callable[[], graph.GraphOp]
 
 # Every operation of the dialect at least once: how it is built, and the shape it must have.
+
+
+def operands():
+    """Give query, key, value, gradient, logsumexp and delta of attention."""
+    sizes = ([2, 5, 8], [2, 6, 8], [2, 6, 8], [2, 5, 8], [2, 5, 1], [2, 5, 1])
+    return [value(size) for size in sizes]
+
+
 EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.ConstantOp("p0", TensorType(f32, [2, 3])), (2, 3)),
     (lambda: graph.FillOp(1.5, TensorType(f32, [])), ()),
@@ -87,6 +95,12 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
             value([2, 5, 8]), value([2, 6, 8]), value([2, 6, 8]), value([5, 6], i1)
         ),
         (2, 5, 8),
+    ),
+    (lambda: graph.AttentionLogsumexpOp(value([2, 5, 8]), value([6, 8]), causal=True), (2, 5, 1)),
+    (lambda: graph.AttentionQueryGradientOp(*operands()), (2, 5, 8)),
+    (
+        lambda: graph.AttentionKeyValueGradientsOp(*operands(), value([5, 6], i1), scale=0.5),
+        (2, 2, 6, 8),
     ),
     (
         lambda: graph.Conv2dOp(

@@ -6,7 +6,7 @@ import torch
 
 from hidet.dialects import graph
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, UnaryOp
-from hidet.frontends.torch.attention import WHOLE
+from hidet.frontends.torch.attention import GRADIENTS, WHOLE
 from hidet.frontends.torch.operators.emitter import overloads_of
 from hidet.frontends.torch.philox import RANDOM
 
@@ -60,6 +60,7 @@ torch.manual_seed(20)
 sdpa = torch.nn.functional.scaled_dot_product_attention
 QKV = [floats(2, 3, 8, 16, dtype=torch.float16) for _ in range(3)]
 MASK = floats(2, 3, 8, 8, dtype=torch.float16)
+HEADS = [floats(2, 3, 5, 4) for _ in range(3)]
 CAUSAL = torch.zeros(8, 8).masked_fill(~torch.ones(8, 8).bool().tril(), -torch.inf)
 ROW = floats(4, dtype=torch.float32)
 SPECIAL = torch.tensor([0.0, -0.0, 1.5, -2.5, torch.nan, torch.inf, -torch.inf]).double()
@@ -435,6 +436,16 @@ CASES = [
         booleans(5, 6),
         False,
         0.3,
+    ),
+    case(
+        GRADIENTS,
+        *HEADS,
+        None,
+        True,
+        0.3,
+        sdpa(*HEADS, is_causal=True, scale=0.3),
+        floats(2, 3, 5, 4),
+        results=(0, 1, 2),
     ),
     # ---- statistics
     case(aten._softmax.default, floats(2, 3, 4), 1, False),

@@ -9,6 +9,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import TensorType
 
 from hidet.dialects import graph
+from hidet.dialects.graph.attention import AttentionOp
 from hidet.dialects.graph.base import python_number
 from hidet.dialects.host_functions import updates_of
 from hidet.frontends.torch import program
@@ -98,17 +99,38 @@ def convolution(function):
     return run
 
 
-def attention(op: graph.ScaledDotProductAttentionOp, q, k, v, mask=None) -> torch.Tensor:
-    scale = None if op.scale is None else op.scale.value.data
-    scores = q @ k.transpose(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale)
+def scale_of(op: AttentionOp) -> float:
+    scale = op.scale
+    return op.matrices[0].type.get_shape()[-1] ** -0.5 if scale is None else scale.value.data
+
+
+def scores(op: AttentionOp, q, k, mask=None) -> torch.Tensor:
+    found = q @ k.transpose(-1, -2) * scale_of(op)
     if bool(op.causal):
-        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-        scores = scores.masked_fill(~seen, float("-inf"))
-    if mask is not None:
-        scores = (
-            scores.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else scores + mask
-        )
-    return scores.softmax(-1) @ v
+        seen = torch.ones(found.shape[-2:], dtype=torch.bool).tril()
+        found = found.masked_fill(~seen, float("-inf"))
+    if mask is None:
+        return found
+    return found.masked_fill(~mask, -torch.inf) if mask.dtype is torch.bool else found + mask
+
+
+def attention(op: graph.ScaledDotProductAttentionOp, q, k, v, mask=None) -> torch.Tensor:
+    return scores(op, q, k, mask).softmax(-1) @ v
+
+
+def logsumexp(op: graph.AttentionLogsumexpOp, q, k, mask=None) -> torch.Tensor:
+    return scores(op, q, k, mask).logsumexp(-1, keepdim=True)
+
+
+def query_gradient(op: AttentionOp, q, k, v, g, ends, delta, mask=None) -> torch.Tensor:
+    weights = (scores(op, q, k, mask) - ends).exp()
+    return weights * (g @ v.transpose(-1, -2) - delta) @ k * scale_of(op)
+
+
+def key_value_gradients(op: AttentionOp, q, k, v, g, ends, delta, mask=None) -> torch.Tensor:
+    weights = (scores(op, q, k, mask) - ends).exp()
+    slopes = weights * (g @ v.transpose(-1, -2) - delta) * scale_of(op)
+    return torch.stack([slopes.transpose(-1, -2) @ q, weights.transpose(-1, -2) @ g])
 
 
 def windows(op: graph.WindowsOp, x: torch.Tensor) -> torch.Tensor:
@@ -184,6 +206,9 @@ SPECIAL = {
     graph.LinearOp: lambda op, x, w, b=None: F.linear(x, w, b),
     graph.Conv2dOp: convolution(F.conv2d),
     graph.ScaledDotProductAttentionOp: attention,
+    graph.AttentionLogsumexpOp: logsumexp,
+    graph.AttentionQueryGradientOp: query_gradient,
+    graph.AttentionKeyValueGradientsOp: key_value_gradients,
     graph.SoftmaxOp: lambda op, x: x.softmax(op.axis.value.data),
     graph.LogSoftmaxOp: lambda op, x: x.log_softmax(op.axis.value.data),
     graph.LayerNormOp: lambda op, x: F.layer_norm(x, trailing(op, x), eps=op.eps.value.data),
