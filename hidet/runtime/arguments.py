@@ -7,10 +7,11 @@ call only writes the entries whose tensor has moved, which is usually none.
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
 from hidet.runtime.specs import WORD, Scalar, TensorMapSpec
-from hidet.runtime.tensor_maps import MAP_BYTES, Encode
+from hidet.runtime.tensor_maps import MAP_BYTES, Move, WriteMap
 
 NOWHERE = -1
 """An address that no tensor has."""
@@ -45,14 +46,14 @@ class Sources:
 class ArgumentTable:
     """The arguments of the launches of one list."""
 
-    def __init__(self, launches: Sequence[Launch], sources: Sources, encode: Encode) -> None:
+    def __init__(self, launches: Sequence[Launch], sources: Sources, write_map: WriteMap) -> None:
         arguments = [argument for launch in launches for argument in launch.arguments]
         self._values = (ctypes.c_uint64 * sum(map(_words, arguments)))()
         self._addresses = (ctypes.c_uint64 * len(arguments))()
-        self._encode = encode
+        self._write_map = write_map
         self._pointers = [0] * sources.count
         self._slots: list[list[tuple[int, int]]] = [[] for _ in range(sources.count)]
-        self._maps: list[list[tuple[int, int, TensorMapSpec]]] = [[] for _ in range(sources.count)]
+        self._maps: list[list[_Map]] = [[] for _ in range(sources.count)]
         self._users: list[set[int]] = [set() for _ in range(sources.count)]
         self.launch_addresses: list[int] = []
         """The `void**` of each launch; the table must outlive its use."""
@@ -77,7 +78,7 @@ class ArgumentTable:
                 self._values[slot] = bits
             case TensorMap(buffer, start, spec):
                 source, offset = sources.locate(buffer)
-                self._maps[source].append((slot, offset + start, spec))
+                self._maps[source].append(_Map(self._address(slot), offset + start, spec))
             case _:
                 source, offset = sources.locate(argument)
                 self._values[slot] = offset
@@ -90,7 +91,7 @@ class ArgumentTable:
         """Set the address of a tensor, given by its number in `Sources`.
 
         Raises:
-            CudaError: a tensor map cannot be encoded.
+            CudaError: the driver rejects a tensor map.
         """
         if pointer == self._pointers[source]:
             return
@@ -98,10 +99,23 @@ class ArgumentTable:
         self._pointers[source] = NOWHERE
         for slot, offset in self._slots[source]:
             self._values[slot] = pointer + offset
-        for slot, offset, spec in self._maps[source]:
-            ctypes.memmove(self._address(slot), self._encode(spec, pointer + offset), MAP_BYTES)
+        for each in self._maps[source]:
+            if each.move is None:
+                each.move = self._write_map(each.spec, pointer + each.offset, each.place)
+            else:
+                each.move(pointer + each.offset)
         self.outdated |= self._users[source]
         self._pointers[source] = pointer
+
+
+@dataclass
+class _Map:
+    """A tensor map: its place, the offset of its first element in the tensor, and how it moves."""
+
+    place: int
+    offset: int
+    spec: TensorMapSpec
+    move: Move | None = None
 
 
 def _words(argument: Argument | Scalar | TensorMap) -> int:

@@ -13,7 +13,7 @@ from hidet.runtime.kernels import CpuKernel, Extents, Library
 from hidet.runtime.plan import ALIGNMENT, Launch, Plan
 from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.specs import Span
-from hidet.runtime.tensor_maps import encode_for_cpu
+from hidet.runtime.tensor_maps import write_for_cpu
 
 
 class CpuExecutor(Executor):
@@ -25,7 +25,7 @@ class CpuExecutor(Executor):
     def __init__(
         self, plan: Plan, artifacts: Mapping[str, bytes], snapshots: Snapshots | None = None
     ) -> None:
-        super().__init__(plan, torch.device("cpu"), encode_for_cpu, snapshots)
+        super().__init__(plan, torch.device("cpu"), write_for_cpu, snapshots)
         keys = {kernel.artifact_key for kernel in plan.kernels}
         libraries = {key: Library(artifacts[key]) for key in keys}
         self._kernels: Sequence[CpuKernel | _Timed] = [

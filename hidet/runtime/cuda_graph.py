@@ -18,7 +18,7 @@ then: each change of stream allocates a new arena, and filling prepared memory i
 
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import torch
@@ -30,13 +30,10 @@ from hidet.runtime.executor import Executor
 from hidet.runtime.kernels import CudaKernel
 from hidet.runtime.plan import Launch, Plan
 from hidet.runtime.snapshots import Snapshots
-from hidet.runtime.tensor_maps import encode_for_gpu
+from hidet.runtime.tensor_maps import write_for_gpu
 
 DEFAULT_STREAM = 0
 """The handle of torch's default stream."""
-
-MAX_KEPT_MAPS = 256
-"""The capacity of the cache of encoded tensor maps; outputs recur at a few addresses."""
 
 
 class CudaGraphExecutor(Executor):
@@ -57,8 +54,7 @@ class CudaGraphExecutor(Executor):
     ) -> None:
         self._use_graph = use_graph
         self._services = services or CudaServices(device)
-        encode = lru_cache(MAX_KEPT_MAPS)(partial(encode_for_gpu, self._services))
-        super().__init__(plan, device, encode, snapshots)
+        super().__init__(plan, device, partial(write_for_gpu, self._services), snapshots)
         with self._services.attach():
             self._load(cubins)
             self._build()

@@ -10,7 +10,7 @@ from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Argument, Copy, Launch, Plan
 from hidet.runtime.snapshots import NO_VERSION, Matches, Snapshots
-from hidet.runtime.tensor_maps import Encode
+from hidet.runtime.tensor_maps import WriteMap
 from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, output_factories
 from hidet.runtime.weights import WeightSet, WeightSets
 
@@ -29,18 +29,18 @@ class Executor(ABC):
     threads may replace the data of a tensor meanwhile (`weight.data = ...`): a call keeps the
     memory alive whose addresses it has read, and mixes old and new weights at worst.
 
-    The device has an index unless it is the CPU; `encode` encodes tensor maps for it.
+    The device has an index unless it is the CPU; `write_map` writes tensor maps for it.
     """
 
     def __init__(
-        self, plan: Plan, device: torch.device, encode: Encode, snapshots: Snapshots | None
+        self, plan: Plan, device: torch.device, write_map: WriteMap, snapshots: Snapshots | None
     ) -> None:
         self.plan = plan
         self.device = device
         self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
-        self._encode = encode
-        self._table = ArgumentTable(plan.forward, self._sources, encode)
+        self._write_map = write_map
+        self._table = ArgumentTable(plan.forward, self._sources, write_map)
         self._new_outputs = output_factories(plan.outputs, device)
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
@@ -166,7 +166,7 @@ class Executor(ABC):
         prepared = self._allocate(self.plan.prepared_bytes)
         arena = self._allocate(self.plan.arena_bytes)
         copied: list[torch.Tensor] = []
-        table = ArgumentTable(self.plan.prepare, self._sources, self._encode)
+        table = ArgumentTable(self.plan.prepare, self._sources, self._write_map)
         for number, weight in enumerate(constants, start=self._sources.constant_base):
             table.move(number, _aligned(weight.data_ptr(), weight, copied))
         table.move(self._sources.arena, arena.data_ptr())

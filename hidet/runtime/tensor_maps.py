@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from hidet.runtime.cuda_services import CudaServices
@@ -16,8 +17,11 @@ MAX_RANK = 5
 MAX_SPATIAL = 3
 """The maximal number of spatial dimensions (CUDA driver API, cuTensorMapEncodeIm2col)."""
 
-Encode: TypeAlias = Callable[[TensorMapSpec, int], bytes]
-"""Returns the map, of `MAP_BYTES`, of a tensor at an address."""
+Move: TypeAlias = Callable[[int], object]
+"""Sets the address of the tensor of a map that has been written."""
+
+WriteMap: TypeAlias = Callable[[TensorMapSpec, int, int], Move]
+"""Writes the map, of `MAP_BYTES`, of a tensor at an address to a place in memory of the host."""
 
 _DRIVER_TYPES: dict[DtypeName, str] = {
     "i1": "UINT8",
@@ -69,6 +73,28 @@ def encode_for_cpu(spec: TensorMapSpec, address: int) -> bytes:
             *((*each[::-1], *[0] * (MAX_SPATIAL - len(each))) for each in pixels),
         )
     )
+
+
+def write_for_cpu(spec: TensorMapSpec, address: int, place: int) -> Move:
+    """Write the map of a tensor in memory of the CPU; see `WriteMap`."""
+
+    def move(address: int) -> None:
+        ctypes.memmove(place, encode_for_cpu(spec, address), MAP_BYTES)
+
+    move(address)
+    return move
+
+
+def write_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int, place: int) -> Move:
+    """Write the map of a tensor in memory of a GPU; see `WriteMap`.
+
+    Raises:
+        CudaError: the driver rejects it; also from the function that moves it.
+    """
+    ctypes.memmove(place, encode_for_gpu(services, spec, address), MAP_BYTES)
+    # To encode it again would take 16 us.
+    known = services.driver.CUtensorMap(_ptr=place)
+    return partial(services.call, "cuTensorMapReplaceAddress", known)
 
 
 def encode_for_gpu(services: CudaServices, spec: TensorMapSpec, address: int) -> bytes:

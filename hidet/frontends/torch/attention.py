@@ -45,10 +45,15 @@ def gradients(
     return found[0], *map(_summed, found[1:3], shared), found[3]
 
 
+MOST_COLUMNS = 160
+"""The most columns of queries and values of whose gradients a kernel can keep tiles."""
+
+
 def may_be_fused(query: Tensor, value: Tensor) -> bool:
-    """Return whether tensor cores may compute gradients of attention."""
+    """Return whether tensor cores may compute gradients of attention in kernels of their own."""
     is_half = query.dtype in (torch.float16, torch.bfloat16)
-    return is_half and query.shape[-1] == value.shape[-1]
+    width = query.shape[-1]
+    return is_half and width == value.shape[-1] <= MOST_COLUMNS and width % 16 == 0
 
 
 def _repeated(heads: Tensor, count: int) -> Tensor:
