@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 import hidet
+from hidet.frontends.torch.attention import may_be_fused
 
 QUERY, KEY, VALUE = torch.randn(2, 4, 7, 16), torch.randn(2, 4, 9, 16), torch.randn(2, 4, 9, 24)
 MASK = torch.randn(2, 1, 7, 9)
@@ -73,6 +74,23 @@ def test_gradients_of_halves(form, capsys):
     actual, expected = run(compiled, torch.float16), run(attention, torch.float64)
     assert ("hidet.attention_gradients" in capsys.readouterr().out) == (form != "wide values")
     torch.testing.assert_close(actual, expected, check_dtype=False, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width", "values", "fused"),
+    [
+        (torch.float16, 64, 64, True),
+        (torch.bfloat16, 160, 160, True),
+        (torch.float16, 176, 176, False),
+        (torch.float16, 40, 40, False),
+        (torch.float16, 64, 32, False),
+        (torch.float32, 64, 64, False),
+    ],
+)
+def test_what_has_kernels_for_its_gradients(dtype, width, values, fused):
+    """16-bit types, in widths that instructions divide and tiles hold."""
+    query, value = (torch.empty(1, 1, 2, size, dtype=dtype) for size in (width, values))
+    assert may_be_fused(query, value) == fused
 
 
 def test_gradients_of_causal_masks(capsys):
