@@ -5,10 +5,17 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue, Use
 from xdsl.traits import is_side_effect_free
 
-from hidet.analysis.memory import Memory, WritesAfter, is_arithmetic, reads_of_expression, writes_of
+from hidet.analysis.memory import (
+    Memory,
+    MemoryClass,
+    WritesAfter,
+    is_arithmetic,
+    reads_of_expression,
+    writes_of,
+)
 from hidet.dialects.cuda import KernelOp
-from hidet.dialects.cuda.marks import FORMED, UPDATE
-from hidet.dialects.walking import blocks_in
+from hidet.dialects.cuda.marks import CONSTANT, FORMED, UPDATE
+from hidet.dialects.walking import blocks_in, ops_of_class
 from hidet.legality.report import illegal
 
 
@@ -26,6 +33,12 @@ class _Expressions:
     """Walks a kernel backwards, users first, so that the statement of a use is known."""
 
     def __init__(self, kernel: KernelOp) -> None:
+        # No launch writes these, so that a wait for other launches is no write.
+        self._constants = {
+            argument
+            for number, argument in enumerate(kernel.arguments)
+            if kernel.is_marked(CONSTANT, number)
+        }
         # The statement that an unnamed op is part of.
         self._statement: dict[Operation, Operation] = {}
         self._position: dict[Operation, int] = {}
@@ -71,6 +84,10 @@ class _Expressions:
         if statement.parent is not op.parent or isinstance(statement, scf.ForOp):
             raise illegal(op, f"a value that is read from memory is evaluated in {statement.name}")
         end = self._position[statement]
+        if reads == {MemoryClass.GLOBAL} and all(
+            load.memref in self._constants for load in ops_of_class(op, memref.LoadOp)
+        ):
+            return
         if any(after.is_written_before(memory, end) for memory in reads):
             raise illegal(
                 op, f"what it reads may be written before {statement.name}, where it is evaluated"

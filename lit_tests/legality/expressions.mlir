@@ -76,6 +76,29 @@ cuda.kernel @barrier(%y : memref<32xf32>) grid(1) block(32) attributes {cuda.for
 
 // -----
 
+// A wait for other launches writes what they write: no arguments that are constant.
+
+// CHECK-LABEL: cuda.kernel @constant
+cuda.kernel @constant(%x : memref<32xf32> {cuda.constant, cuda.readonly}, %y : memref<32xf32>) grid(1) block(32) attributes {cuda.formed} {
+  %tid = cuda.thread_id x
+  %0 = memref.load %x[%tid] : memref<32xf32>
+  cuda.grid_dependency_wait
+  memref.store %0, %y[%tid] : memref<32xf32>
+}
+
+// -----
+
+// CHECK: what it reads may be written before memref.store, where it is evaluated
+// CHECK-NEXT: at: memref.load in @written
+cuda.kernel @written(%x : memref<32xf32>, %y : memref<32xf32>) grid(1) block(32) attributes {cuda.formed} {
+  %tid = cuda.thread_id x
+  %0 = memref.load %x[%tid] : memref<32xf32>
+  cuda.grid_dependency_wait
+  memref.store %0, %y[%tid] : memref<32xf32>
+}
+
+// -----
+
 // A load does not move into a branch, or into the bounds of a loop, which are evaluated every time.
 
 // CHECK: a value that is read from memory is evaluated in memref.store

@@ -182,24 +182,23 @@ class Fuser:
             ):
                 continue
             later = [each for each in producers if each.number > group.number]
-            if not later or self._move_ahead(later, group):
+            if not later or self._move_behind(later, group):
                 return group
         return None
 
-    def _move_ahead(self, groups: Iterable[Group], other: Group) -> bool:
-        """Move groups, and what they need, ahead of another one, unless they need that.
+    def _move_behind(self, groups: Collection[Group], other: Group) -> bool:
+        """Move a group, and what needs it, behind other groups, unless one of these needs it.
 
-        An example is the embedding of a time step, which is added to what a convolution computes.
+        An example is a convolution to whose result the embedding of a time step is added.
         """
-        needed = list(groups)
-        for group in needed:  # which grows
-            for producer in chain.from_iterable(map(self._producers, group.ops)):
-                if producer is other:
-                    return False
-                if producer.number > other.number and producer not in needed:
-                    needed.append(producer)
-        rest = [each for each in self.groups[other.number :] if each not in needed]
-        self.groups[other.number :] = [*sorted(needed, key=lambda group: group.number), *rest]
+        behind = 1 + max(group.number for group in groups)
+        moved, stays = [other], list[Group]()
+        for group in self.groups[other.number + 1 : behind]:
+            producers = chain.from_iterable(map(self._producers, group.ops))
+            (stays if set(moved).isdisjoint(producers) else moved).append(group)
+        if not set(moved).isdisjoint(groups):
+            return False
+        self.groups[other.number : behind] = [*stays, *moved]
         for number, group in enumerate(self.groups):
             group.number = number
         return True

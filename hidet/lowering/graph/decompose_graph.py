@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, bf16, f16, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
@@ -79,10 +80,25 @@ def with_aligned_rows(b: GraphBuilder, x: SSAValue) -> SSAValue:
     missing = -shape[-1] % ROW_ALIGNMENT[element_type(x)]
     if not missing:
         return x
-    none = [0] * len(shape)
-    padded = b.emit(graph.PadOp(x, none, [*none[1:], missing]))
-    padded = b.emit(graph.PackOp(padded, range(len(shape))))
-    return b.narrow(padded, -1, 0, shape[-1])
+    pack = padded_before(x, missing)
+    if pack is None:
+        none = [0] * len(shape)
+        pad = graph.PadOp(x, none, [*none[1:], missing])
+        start, after = InsertPoint.at_start, InsertPoint.after
+        b.insert(pad, start(owner) if isinstance(owner, Block) else after(owner))
+        pack = b.insert(graph.PackOp(pad.result, range(len(shape))), InsertPoint.after(pad)).result
+    return b.narrow(pack, -1, 0, shape[-1])
+
+
+def padded_before(x: SSAValue, missing: int) -> SSAValue | None:
+    """Return the copy of a tensor with padded rows that another operand has already."""
+    *sizes, row = shape_of(x)
+    for pad in (use.operation for use in x.uses):
+        if isinstance(pad, graph.PadOp) and shape_of(pad.result) == (*sizes, row + missing):
+            for pack in (use.operation for use in pad.result.uses):
+                if isinstance(pack, graph.PackOp) and not any(pad.low.get_values()):
+                    return pack.result
+    return None
 
 
 def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:

@@ -79,7 +79,7 @@ func.func @narrow_products(%a : tensor<64x64xf16>, %b : tensor<64x256xf16>) -> t
 
 // CHECK-LABEL: func.func @twice
 // CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>) {
-// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<16x1024xf32>) {
+// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<64x1024xf32>) {
 func.func @twice(%x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<1024xf32>) {
   %h = graph.fill 5.0e-01 : f32 : tensor<f32>
   %y = graph.mul %x, %h : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<4096x1024xf32>

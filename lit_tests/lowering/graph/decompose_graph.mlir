@@ -41,13 +41,30 @@ func.func @misaligned(%x : tensor<513x513xf16>, %w : tensor<512x512xf16>) -> (te
   func.return %y, %z : tensor<513x512xf16>, tensor<513x512xf16>
 }
 // CHECK-LABEL: func.func @misaligned
-// CHECK: %t = graph.permute %s
 // CHECK: %[[PAD:.*]] = graph.pad %s {low = array<i64: 0, 0>, high = array<i64: 0, 7>, value = 0.000000e+00 : f16}
 // CHECK-NEXT: %[[PACK:.*]] = graph.pack %[[PAD]] {dims = array<i64: 0, 1>}
+// CHECK-NEXT: %t = graph.permute %s
 // CHECK-NEXT: %[[ROWS:.*]] = graph.slice %[[PACK]]
 // CHECK-NEXT: %[[T:.*]] = graph.permute %[[ROWS]]
 // CHECK-NEXT: graph.matmul %[[T]], %w :
 // CHECK: graph.matmul %t, %w {precision = "fma"}
+
+// Two products of one tensor, once transposed, share the copy.
+func.func @misaligned_twice(%x : tensor<512x513xf16>, %w : tensor<513x512xf16>, %v : tensor<512x512xf16>) -> (tensor<512x512xf16>, tensor<513x512xf16>) {
+  %t = graph.permute %x {dims = array<i64: 1, 0>} : (tensor<512x513xf16>) -> tensor<513x512xf16>
+  %z = graph.matmul %t, %v : (tensor<513x512xf16>, tensor<512x512xf16>) -> tensor<513x512xf16>
+  %y = graph.matmul %x, %w : (tensor<512x513xf16>, tensor<513x512xf16>) -> tensor<512x512xf16>
+  func.return %y, %z : tensor<512x512xf16>, tensor<513x512xf16>
+}
+// CHECK-LABEL: func.func @misaligned_twice
+// CHECK:      %[[PACK:.*]] = graph.pack
+// CHECK-NOT:  graph.pack
+// CHECK:      %[[ONE:.*]] = graph.slice %[[PACK]]
+// CHECK:      %[[T:.*]] = graph.permute %[[ONE]]
+// CHECK:      graph.matmul %[[T]], %v
+// CHECK-NOT:  graph.pack
+// CHECK:      %[[TWO:.*]] = graph.slice %[[PACK]]
+// CHECK:      graph.matmul %[[TWO]], %w
 
 // Sums of halves are halves where the precision says so.
 func.func @sums_of_halves(%x : tensor<4x8xf16>, %w : tensor<2x8xf16>) -> tensor<4x2xf16> {
