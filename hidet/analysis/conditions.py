@@ -72,7 +72,6 @@ def conditions_of(forms: "IndexForms", condition: SSAValue, holds: bool) -> list
 def _conditions_of_comparison(
     predicate: str, lhs: LinearForm, rhs: LinearForm, algebra: FormAlgebra
 ) -> list[Condition]:
-    """Return the conditions that a comparison implies."""
     if predicate in ("ugt", "uge"):
         lhs, rhs, predicate = rhs, lhs, "ult" if predicate == "ugt" else "ule"
     if predicate in ("ult", "ule"):

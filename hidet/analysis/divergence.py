@@ -149,7 +149,6 @@ def _is_uniform_in_warps(op: Operation) -> bool:
 
 
 def _dependents(op: Operation, operand: int) -> Iterator[SSAValue]:
-    """Yield the values that depend on an operand of an op."""
     yield from op.results
     parent = op.parent_op()
     if isinstance(op, scf.ForOp):

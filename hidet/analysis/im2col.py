@@ -212,7 +212,6 @@ class _Recognition:
         return [self._digit(row, row_weight, found.shape[0]), *forms]
 
     def _digit(self, form: LinearForm, weight: int, extent: int) -> LinearForm:
-        """Return a digit of a form."""
         return self.algebra.mod(self.algebra.floordiv(form, weight), extent)
 
     def _is_padded(self, forms: Sequence[LinearForm], axes: Sequence[Axis]) -> bool:

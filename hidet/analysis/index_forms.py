@@ -96,7 +96,6 @@ class IndexForms:
         return self.algebra(at)
 
     def _form(self, value: SSAValue) -> LinearForm:
-        """Return the form of a value of type index."""
         form = None
         if type(value.type) is IndexType:
             if type(value) is OpResult:

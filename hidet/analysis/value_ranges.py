@@ -279,7 +279,6 @@ class IntegerRanges:
         return None if rule is None else rule(op, [self.range(each) for each in op.operands])
 
     def _range(self, value: SSAValue) -> Range:
-        """Return the range of an integer or an index."""
         if isinstance(value.type, IndexType):
             return self._forms.range(value) or ANY
         whole = range_of_type(value.type)

@@ -86,7 +86,6 @@ def _accessed_window(
 
 
 def _whole(buffer: SSAValue) -> Window:
-    """Return the window of a whole buffer."""
     shape = shape_of(buffer)
     return Window(buffer, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
 

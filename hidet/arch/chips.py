@@ -117,7 +117,6 @@ sm_120a 188   99 100  1536 24  128 1792      -   125   250   500   500  1000  10
 
 
 def _chip(row: str) -> Arch:
-    """Return the architecture of a row of the table."""
     name, *columns = row.split()
     numbers, rates = columns[:7], dict(zip(_RATES, columns[7:], strict=True))
     units = (1, KIB, KIB, 1, 1, MIB, GB)

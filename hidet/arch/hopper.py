@@ -75,7 +75,6 @@ RANKS = range(1, 6)
 
 
 def _tma_load(function: str, rank: int, suffix: str = "", mode: str = "tile") -> Instruction:
-    """Return the TMA load for tensors of a rank."""
     ptx = f"{rank}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes{suffix}"
     target = Operand("dstMem", "shared", Access.WRITE, alignment=1024)
     return Instruction(function, (target, MBARRIER), f"cp.async.bulk.tensor.{ptx}", 90)

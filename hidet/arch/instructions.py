@@ -125,7 +125,6 @@ class CopyInstruction(Instruction):
 def _mma(
     shape: tuple[int, int, int], fragments: MmaFragments, kind: str, accumulator: str, arch: int
 ) -> MmaInstruction:
-    """Return one instruction of `mma.sync`."""
     m, n, k = shape
     element = "f32" if kind == "tf32" else kind
     name = f"m{m}n{n}k{k}"

@@ -179,7 +179,6 @@ class KernelBuilds:
         return binary
 
     def _collect(self, done: Iterable[Future[bytes]]) -> None:
-        """Record completed builds."""
         try:
             for future in done:
                 self._binaries[self._running.pop(future)] = future.result()

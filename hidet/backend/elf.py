@@ -78,7 +78,6 @@ def _require(data: bytes, offset: int, size: int) -> None:
 
 
 def _defined(data: bytes, sections: list[_Section]) -> Iterator[bytes]:
-    """Yield the names of the defined symbols."""
     for section in sections:
         if section.type not in (_SYMBOLS, _DYNAMIC_SYMBOLS) or section.link >= len(sections):
             continue

@@ -214,7 +214,6 @@ class _Writer:
         self.line(f"write({text!r} % ({values}))")
 
     def _computed(self, op: Operation) -> str:
-        """Return the expression of an operation's result."""
         names = [self.name(operand) for operand in op.operands]
         if isinstance(op, arith.ConstantOp):
             return _constant(op)
@@ -240,7 +239,6 @@ def _bits(kind: Attribute) -> int:
 
 
 def _constant(op: arith.ConstantOp) -> str:
-    """Return a literal."""
     assert isinstance(op.value, FloatAttr | IntegerAttr), "scripts have no other constants"
     number = op.value.value.data
     if isinstance(number, float):

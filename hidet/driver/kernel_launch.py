@@ -135,7 +135,6 @@ class Launcher:
 
 
 def _packer(kind: Attribute) -> Callable[[Any], bytes]:
-    """Return a function that packs an argument of a type into bytes."""
     if isinstance(kind, TensorMapType):
         return bytes
     return _address if isinstance(kind, MemRefType) else packer_of(kind)

@@ -269,7 +269,6 @@ class Arguments:
 
 
 def _torch_type(kind: ScalarType) -> torch.dtype:
-    """Return torch's data type of a scalar type."""
     found: torch.dtype = torch.float32 if kind == TF32 else getattr(torch, kind.name)
     return found
 

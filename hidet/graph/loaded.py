@@ -157,12 +157,10 @@ class LoadedGraph(FlowGraph):
             self._check(known, f"it has no result {output.origin}")
 
     def _check(self, holds: bool, what: str) -> None:
-        """Raise an error unless a condition holds."""
         if not holds:
             raise self._damaged(what)
 
     def _damaged(self, what: str) -> HidetError:
-        """Return the error of an inconsistent file."""
         written = f"written by hidet {self.content.hidet}"
         return self._container.error(f"a saved graph that is damaged, {written}: {what}")
 
@@ -181,7 +179,6 @@ class LoadedGraph(FlowGraph):
         return tensor.view(record.shape)
 
     def _symbol(self, record: SavedTensor, device: torch.device) -> Traced:
-        """Return the symbol of an input."""
         shape, strides = record.shape, record.strides
         numbers = (*shape, *strides)
         fits = len(shape) == len(strides) and min(numbers, default=0) >= 0
@@ -189,7 +186,6 @@ class LoadedGraph(FlowGraph):
         return Tensor(example_of(Spec(shape, strides, DTYPES[record.dtype], device)))
 
     def _returned(self, output: Output) -> Returned:
-        """Return the source of an output."""
         count = len(self.content.inputs) + len(self.content.weights)
         known = output.origin >= 0 and (output.kind == "result" or output.origin < count)
         self._check(known and len(output.views) <= 1, f"an output that is {output}")

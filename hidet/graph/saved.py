@@ -155,7 +155,6 @@ class _Writer:
 
 
 def _dtype(dtype: torch.dtype) -> DtypeName:
-    """Return the name of a type."""
     if dtype not in _NAMES:
         raise HidetError(f"a graph that takes tensors of {dtype} cannot be saved")
     return _NAMES[dtype]
@@ -192,7 +191,6 @@ def save_compiled(graph: Saveable, file: str | PathLike[str]) -> None:
 
 
 def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool) -> None:
-    """Save a compiled graph."""
     if isinstance(graph, BuiltGraph):
         arguments = [*graph.specs, *graph.constants]
     else:

@@ -414,7 +414,6 @@ def _number(index: Index) -> int | None:
 
 @cache
 def _predicate(name: str) -> IntegerAttr:
-    """Return the attribute of a comparison."""
     return IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(name), i64)
 
 

@@ -32,7 +32,6 @@ class LitItem(pytest.Item):
 
     @override
     def runtest(self) -> None:
-        """Run the line."""
         if not self.line:
             raise LitFailure("the file has no RUN line")
         if needs_shell(self.path):
@@ -50,7 +49,6 @@ class LitItem(pytest.Item):
 
     @override
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Name the file and the line in pytest's reports."""
         return self.path, 0, f"RUN: {self.line}"
 
 

@@ -60,7 +60,6 @@ def _show_options(_: argparse.Namespace) -> None:
 
 
 def _distribution_version(name: str) -> str:
-    """Return the version of an installed distribution."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -98,7 +97,6 @@ def _devices() -> list[str]:
 
 
 def _show_env(_: argparse.Namespace) -> None:
-    """Describe versions, compilers, devices and the cache."""
     from hidet.backend.cache import Store
     from hidet.backend.toolchains import Gxx, Nvcc
 

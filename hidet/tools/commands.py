@@ -85,7 +85,6 @@ def _compile(arguments: argparse.Namespace) -> None:
 
 
 def _read(path: Path, shapes: Sequence[str]) -> tuple[torch.nn.Module, list[torch.Tensor]]:
-    """Return a model and example inputs."""
     import torch
 
     from hidet.graph.frontend import from_onnx
@@ -138,7 +137,6 @@ def _profile(arguments: argparse.Namespace) -> None:
 
 
 def _bench_graph(arguments: argparse.Namespace) -> None:
-    """Print the time of a call of a saved graph."""
     from hidet.utils.benchmark import benchmark_func
 
     graph = _load(arguments)
@@ -148,7 +146,6 @@ def _bench_graph(arguments: argparse.Namespace) -> None:
 
 
 def _extent(text: str) -> int:
-    """Parse an extent of a matrix."""
     value = int(text)
     if value < 1:
         raise ValueError
@@ -156,12 +153,10 @@ def _extent(text: str) -> int:
 
 
 def _tune(arguments: argparse.Namespace) -> None:
-    """Tune the program in a file."""
     _search(arguments.file.read_text(), str(arguments.file), arguments)
 
 
 def _bench_matmul(arguments: argparse.Namespace) -> None:
-    """Tune one matmul."""
     m, n, k, kind = arguments.m, arguments.n, arguments.k, arguments.dtype
     x, w, y = (f"tensor<{a}x{b}x{kind}>" for a, b in ((m, k), (k, n), (m, n)))
     text = f"""func.func @forward(%x: {x}) -> {y} {{

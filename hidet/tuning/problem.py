@@ -89,7 +89,6 @@ def weight_bytes(module: ModuleOp) -> int:
 
 
 def _forward(module: ModuleOp) -> Iterator[Operation]:
-    """Yield the operations of `@forward`."""
     for function in module.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == FORWARD:
             yield from function.body.block.ops

@@ -104,7 +104,6 @@ _FIRST_UNSIGNED = 6
 
 
 def _compare_integers(op: arith.CmpiOp, text_of: TextOf) -> Text:
-    """Print a comparison of integers."""
     number = op.predicate.value.data
     symbol = _INTEGER_PREDICATES[number]
     lhs, rhs = text_of(op.lhs), text_of(op.rhs)
@@ -168,7 +167,6 @@ def _convert(op: Operation, text_of: TextOf) -> Text:
 
 
 def _convert_unsigned(op: Operation, text_of: TextOf) -> Text:
-    """Print the conversion of an unsigned integer."""
     operand = as_unsigned(text_of(op.operands[0]))
     target = value_type(op.results[0])
     converted = cast(operand, target)

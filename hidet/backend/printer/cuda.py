@@ -52,7 +52,6 @@ _UNSIGNED = cuda.Lop3Op | cuda.MatrixDescriptorOp | cuda.PrmtOp
 
 
 def _statement(op: cuda.InstructionOp, writer: Writer) -> None:
-    """Print the call as a statement."""
     writer.line(f"{_call(op, writer.text_of).text};")
 
 

@@ -184,7 +184,6 @@ def _unknown(op: Operation) -> HidetError:
 
 
 def _where(op: Operation) -> str | None:
-    """Return the source line of an operation."""
     return next(iter(source_lines(op, 1)), None)
 
 

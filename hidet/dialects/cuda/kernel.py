@@ -183,7 +183,6 @@ class KernelOp(FieldsOp):
         self.attributes[marks.LAUNCH_ARGUMENTS] = DenseArrayBase.from_list(i64, tuple(numbers))
 
     def _array(self, name: str) -> Sequence[int] | None:
-        """Return an attribute that is an array of integers."""
         array = self.attributes.get(name)
         is_array = isinstance(array, DenseArrayBase)
         return cast("DenseArrayBase[IntegerType]", array).get_values() if is_array else None

@@ -32,7 +32,6 @@ class HoistTensorMapsPass(KernelPass):
 
     @override
     def run(self, kernel: KernelOp) -> None:
-        """Hoist the tensor maps of one kernel."""
         numbers = list(kernel.launch_arguments)
         sources = _hoist_maps(kernel)
         if not sources:

@@ -56,7 +56,6 @@ class InsertWaitsPass(KernelPass):
 
     @override
     def run(self, kernel: cuda.KernelOp) -> None:
-        """Run on one kernel."""
         overlaps = kernel.attributes.pop(OVERLAPS, None) is not None
         waits = bool(ops_of_class(kernel.body, cuda.GridDependencyWaitOp))
         arch = Arch.parse(self.arch)

@@ -148,7 +148,6 @@ class _Reduction:
         return self._advances[value]
 
     def _advance_of(self, op: Operation | Block) -> _Advance | None:
-        """Return how the result of an op advances."""
         if isinstance(op, Block) or type(op) not in _LINEAR or LONG in op.attributes:
             return None
         lhs, rhs = map(self._advance, op.operands)
