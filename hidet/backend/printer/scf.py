@@ -59,7 +59,7 @@ def _for(op: scf.ForOp, writer: Writer) -> None:
     variable = op.body.block.args[0]
     kind = value_type(variable)
     start, stop, step = (writer.text_of(bound) for bound in (op.lb, op.ub, op.step))
-    with writer.scope():
+    with writer.scopes.scope():
         name = writer.declare(variable)
         advance = f"++{name}" if step.text in ("1", "1LL") else f"{name} += {step.text}"
         head = f"{kind} {name} = {cast(start, kind).text}"

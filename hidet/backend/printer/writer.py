@@ -1,7 +1,6 @@
 """The writer of a kernel's text: dispatches on operations, and manages names."""
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from xdsl.dialects.arith import ConstantOp
@@ -42,7 +41,7 @@ class Writer:
         self.origins: list[Operation | None] = []
         self._statement: Operation | None = None
         self._depth = 0
-        self._scopes = NameScopes()
+        self.scopes = NameScopes()
         self._declared: dict[SSAValue, str] = {}
         self._unsigned: set[SSAValue] = set()
         self._folded: set[Operation] = set()
@@ -56,13 +55,6 @@ class Writer:
         """Add a line that calls a function."""
         self.line(f"{call(function, list(arguments), 'void').text};")
 
-    @contextmanager
-    def scope(self) -> Generator[None]:
-        """Open a scope of names."""
-        self._scopes.enter()
-        yield
-        self._scopes.exit()
-
     def declare(self, value: SSAValue) -> str:
         """Declare a value, and return its name.
 
@@ -70,7 +62,7 @@ class Writer:
             LegalityError: the value has no name, or one that is invalid in C++ or already declared.
         """
         name = value.name_hint
-        if name is None or not is_identifier(name) or not self._scopes.claim(name):
+        if name is None or not is_identifier(name) or not self.scopes.claim(name):
             problem = (
                 "no name" if name is None else f"the name '{name}', which is taken or reserved"
             )
@@ -112,7 +104,7 @@ class Writer:
     def block(self, block: Block) -> None:
         """Write the statements of a block between braces, indented."""
         self._depth += 1
-        with self.scope():
+        with self.scopes.scope():
             for op in ops_of_block(block):
                 self.statement(op)
         self._depth -= 1

@@ -9,6 +9,8 @@ import re
 import unicodedata
 import zlib
 from collections import ChainMap
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from hidet.dialects.cuda.foreign_names import is_declared, is_macro
 
@@ -111,13 +113,13 @@ class NameScopes:
         self._taken = ChainMap[str, None]()
         self._next = ChainMap[str, int]()
 
-    def enter(self) -> None:
-        """Open a scope."""
+    @contextmanager
+    def scope(self) -> Generator[None]:
+        """Open a scope, which releases its names at the end."""
+        outside = self._taken, self._next
         self._taken, self._next = self._taken.new_child(), self._next.new_child()
-
-    def exit(self) -> None:
-        """Close the innermost scope and release its names."""
-        self._taken, self._next = self._taken.parents, self._next.parents
+        yield
+        self._taken, self._next = outside
 
     def claim(self, name: str) -> bool:
         """Take a name in the innermost scope; return whether it was free."""

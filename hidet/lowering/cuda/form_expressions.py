@@ -66,7 +66,7 @@ class FormExpressionsPass(KernelPass):
         folding.block(kernel.body.block)
         copies.unite(folding.folded)
         declare_variables(kernel)
-        name_values(kernel, folding.folded)
+        name_values(kernel.body.block, folding.folded, NameScopes())
         kernel.attributes[FORMED] = UnitAttr()
 
 
@@ -185,51 +185,34 @@ def declare_variables(kernel: cuda.KernelOp) -> None:
                 op.attributes[DECLARES] = UnitAttr()
 
 
-def name_values(kernel: cuda.KernelOp, folded: AbstractSet[Operation]) -> None:
-    """Give every declared value a unique name, and drop the hints of all others."""
-    scopes = NameScopes()
-    for argument in kernel.arguments:
-        _name(argument, scopes, "arg")
-    _name_block(kernel.body.block, folded, scopes)
-
-
-def _name_block(
-    block: Block,
-    folded: AbstractSet[Operation],
-    scopes: NameScopes,
-    inside: Block | None = None,
+def name_values(
+    block: Block, folded: AbstractSet[Operation], scopes: NameScopes, inside: Block | None = None
 ) -> None:
-    """Name the values of a block in a new scope.
+    """Give every declared value of a block a unique name in a new scope, and drop other hints.
 
     The body of a loop prints `inside` the block that computes its condition.
     """
-    scopes.enter()
     ops = ops_of_block(block)
-    ids: list[cuda.IdOp] = []  # at the top of the kernel
-    for op in ops:
-        if not isinstance(op, cuda.IdOp):
-            break
-        ids.append(op)
-    for op in ids:
-        _name(op.result, scopes, op.name_among(ids))
-    for number, op in enumerate(ops):
-        for result in op.results:
-            if op in folded or result.first_use is None:
-                result.name_hint = None
-            elif number >= len(ids):
-                _name(result, scopes, *_names_by_kind(op))
-        if type(op) is scf.WhileOp:
-            _name_block(op.before_region.block, folded, scopes, op.after_region.block)
-            continue
-        for inner in blocks_in(op):
-            scopes.enter()
-            for argument in inner.args:
-                _name(argument, scopes, *"ijklmn", "i")
-            _name_block(inner, folded, scopes)
-            scopes.exit()
-    if inside is not None:
-        _name_block(inside, folded, scopes)
-    scopes.exit()
+    ids = [op for op in ops if isinstance(op, cuda.IdOp)]  # at the top of the kernel
+    of_arguments = ("arg",) if isinstance(block.parent_op(), KernelOp) else (*"ijklmn", "i")
+    with scopes.scope():
+        for argument in block.args:
+            _name(argument, scopes, *of_arguments)
+        for op in ids:
+            _name(op.result, scopes, op.name_among(ids))
+        for op in ops:
+            for result in op.results:
+                if op in folded or result.first_use is None:
+                    result.name_hint = None
+                elif not isinstance(op, cuda.IdOp):
+                    _name(result, scopes, *_names_by_kind(op))
+            if type(op) is scf.WhileOp:
+                name_values(op.before_region.block, folded, scopes, op.after_region.block)
+            else:
+                for inner in blocks_in(op):
+                    name_values(inner, folded, scopes)
+        if inside is not None:
+            name_values(inside, folded, scopes)
 
 
 def _name(value: SSAValue, scopes: NameScopes, *otherwise: str) -> None:

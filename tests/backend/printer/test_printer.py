@@ -235,12 +235,11 @@ def test_names_are_unique_where_they_are_visible():
     scopes = NameScopes()
     assert [scopes.fresh("v") for _ in range(3)] == ["v", "v1", "v2"]
     assert scopes.fresh("v4") == "v4"
-    scopes.enter()
-    assert [scopes.fresh("v") for _ in range(2)] == ["v3", "v5"]
-    assert scopes.fresh("i", "j") == "i"
-    assert scopes.fresh("i", "j") == "j"
-    assert scopes.fresh("i", "j") == "j1"
-    scopes.exit()
+    with scopes.scope():
+        assert [scopes.fresh("v") for _ in range(2)] == ["v3", "v5"]
+        assert scopes.fresh("i", "j") == "i"
+        assert scopes.fresh("i", "j") == "j"
+        assert scopes.fresh("i", "j") == "j1"
     assert scopes.fresh("i") == "i"
     assert scopes.fresh("x2y") == "x2y"
     assert scopes.fresh("x2y") == "x2y1"
