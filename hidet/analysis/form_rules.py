@@ -200,9 +200,3 @@ FORM_RULES: dict[type[Operation], FormRule] = {
     ThreadIdOp: _id,
 }
 """The rule for a result of type index, by the class of the op."""
-
-
-def form_of_result(forms: IndexForms, op: Operation) -> LinearForm | None:
-    """Return the form of an op's result, of type index; None if it has no linear form."""
-    rule = FORM_RULES.get(type(op))
-    return None if rule is None else rule(forms, op, forms.algebra(op.parent))

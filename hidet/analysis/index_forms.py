@@ -14,7 +14,7 @@ from xdsl.traits import IsolatedFromAbove
 
 from hidet.analysis.algebra import FormAlgebra, Memo
 from hidet.analysis.conditions import conditions_of, decide, predicate_of
-from hidet.analysis.form_rules import form_of_result
+from hidet.analysis.form_rules import FORM_RULES
 from hidet.analysis.forms import ANY, LinearForm, Range
 from hidet.analysis.value_ranges import divisibility_of_value, range_of_value
 from hidet.dialects.effects import has_trait
@@ -99,7 +99,9 @@ class IndexForms:
         form = None
         if type(value.type) is IndexType:
             if type(value) is OpResult:
-                form = form_of_result(self, value.op)
+                op = value.op
+                if (rule := FORM_RULES.get(type(op))) is not None:
+                    form = rule(self, op, self.algebra(op.parent))
             elif type(value) is BlockArgument:
                 form = self._form_of_argument(value)
         if form is None or len(form.terms) > MAX_TERMS or form.depth > MAX_DEPTH:

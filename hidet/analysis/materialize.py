@@ -164,23 +164,19 @@ class Materializer:
         if len(terms) == 1:
             (atom, coefficient) = next(iter(terms.items()))
             return arith.MuliOp, LinearForm.of(atom), LinearForm.number(coefficient)
-        last = max(terms, key=lambda atom: self._sort_key(atom, terms[atom]))
+
+        # Block ids come first, then thread ids, then loops from the outside in; within one depth
+        # larger strides, then terms seen earlier. Subtracted terms come last.
+        def sort_key(atom: Atom) -> tuple[bool, int, int, int]:
+            depth, number = self._ranks[atom]
+            return terms[atom] < 0, depth, -abs(terms[atom]), number
+
+        last = max(terms, key=sort_key)
         coefficient = terms[last]
         others = LinearForm({atom: factor for atom, factor in terms.items() if atom is not last})
         if coefficient < 0:
             return arith.SubiOp, others, LinearForm.of(last, -coefficient)
         return arith.AddiOp, others, LinearForm.of(last, coefficient)
-
-    # The order of terms.
-
-    def _sort_key(self, atom: Atom, coefficient: int) -> tuple[bool, int, int, int]:
-        """Return the sort key of a term in a sum.
-
-        Block ids come first, then thread ids, then loops from the outside in; within one depth
-        larger strides, then terms seen earlier. Subtracted terms come last.
-        """
-        depth, number = self._ranks[atom]
-        return coefficient < 0, depth, -abs(coefficient), number
 
     def _rank(self, atom: Atom) -> tuple[int, int]:
         return self._depth_of_atom(atom), len(self._ranks)

@@ -24,6 +24,7 @@ from hidet.dialects.cuda import CheckedIndexOp, FloorModOp
 from hidet.dialects.cuda.marks import BELOW
 from hidet.dialects.shaped import shape_of
 from hidet.dialects.task import ForeachOp, GroupOp
+from hidet.dialects.walking import blocks_in
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
@@ -129,11 +130,7 @@ def _range_at(forms: IndexForms, value: SSAValue, block: Block | None) -> Range:
 
 def terminators_of(op: scf.IfOp) -> list[Operation]:
     """Return the terminators of the branches."""
-    return [
-        region.block.last_op
-        for region in op.regions
-        if region.blocks and region.block.last_op is not None
-    ]
+    return [block.last_op for block in blocks_in(op) if block.last_op is not None]
 
 
 def _product(op: Operation, ranges: Sequence[Range]) -> Range:

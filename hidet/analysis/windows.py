@@ -41,8 +41,12 @@ def window_of(view: SSAValue, forms: IndexForms | None = None) -> Window | None:
         return None
     if isinstance(grid.parent_op(), FuncOp) and not is_view(grid):
         return _whole(view)
-    load = _only_load(grid)
-    if load is None:
+    ops = ops_of_block(grid.body.block)
+    loads = [each for each in ops if isinstance(each, LoadOp)]
+    if len(loads) != 1 or grid.yielded is not (load := loads[0]).result:
+        return None
+    others = (each for each in ops if type(each) not in (LoadOp, YieldOp))
+    if not all(map(is_arithmetic, others)):
         return None
     return _accessed_window(forms or IndexForms(), load.source, load.indices, grid.indices)
 
@@ -88,12 +92,3 @@ def _accessed_window(
 def _whole(buffer: SSAValue) -> Window:
     shape = shape_of(buffer)
     return Window(buffer, 0, tuple(prod(shape[dim + 1 :]) for dim in range(len(shape))))
-
-
-def _only_load(grid: GridOp) -> LoadOp | None:
-    """Return the load of a grid that only yields a loaded element, else None."""
-    ops = ops_of_block(grid.body.block)
-    loads = [each for each in ops if isinstance(each, LoadOp)]
-    others = [each for each in ops if type(each) not in (LoadOp, YieldOp)]
-    is_plain = len(loads) == 1 and grid.yielded is loads[0].result
-    return loads[0] if is_plain and all(map(is_arithmetic, others)) else None

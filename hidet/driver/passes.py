@@ -64,16 +64,17 @@ class Dump:
     def failure(self, pass_name: str, text: str) -> Path:
         """Write the program that a pass failed on, with or without a folder; return the file."""
         folder = self.folder or Path(tempfile.mkdtemp(prefix="hidet-failed-"))
-        path = folder / f"{self._number:02}_ahead_of_failed_{pass_name}.mlir"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        return path
+        return _write(folder / f"{self._number:02}_ahead_of_failed_{pass_name}.mlir", text)
 
     def _write(self, name: str, text: str) -> None:
         if self.folder is not None:
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            _write(self.folder / name, text)
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return path
 
 
 @dataclass(eq=False)

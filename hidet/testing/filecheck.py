@@ -59,8 +59,7 @@ def roundtrip(text: str) -> str:
         AssertionError: the program changes.
     """
     custom = run_passes(text)
-    for form in ("", "--print-op-generic"):
-        printed = run_passes(text, arguments=[form] if form else [])
+    for printed in (custom, run_passes(text, arguments=["--print-op-generic"])):
         again = run_passes(printed)
         if again != custom:
             raise AssertionError(f"the program\n{custom}\ncomes back from\n{printed}\nas\n{again}")

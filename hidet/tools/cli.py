@@ -55,7 +55,6 @@ def _show_script(arguments: argparse.Namespace) -> None:
 
 
 def _show_options(_: argparse.Namespace) -> None:
-    """Describe every option with its value."""
     print(option.describe())
 
 

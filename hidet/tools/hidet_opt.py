@@ -142,7 +142,11 @@ class HidetOptMain(xDSLOptMain):
     ) -> None:
         self.stdin = stdin
         super().__init__(description="Run passes of hidet and xDSL on a program", args=arguments)
-        self._check_target()
+        target = parse_spec(self.args.target)
+        try:
+            multiverse().all_targets[target.name]().from_spec(target)
+        except ValueError as error:
+            raise OptionError(str(error), where=f"target '{self.args.target}'") from error
 
     def register_all_dialects(self) -> None:
         """Register the dialects of all installed universes."""
@@ -175,14 +179,6 @@ class HidetOptMain(xDSLOptMain):
                 "`hidet-opt --help` lists the passes",
             ) from error
         self.pipeline = PassPipeline(tuple(chain.from_iterable(map(_expand, named.passes))))
-
-    def _check_target(self) -> None:
-        """Raise an error if the target does not have the options of `-t`."""
-        spec = parse_spec(self.args.target)
-        try:
-            multiverse().all_targets[spec.name]().from_spec(spec)
-        except ValueError as error:
-            raise OptionError(str(error), where=f"target '{self.args.target}'") from error
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         """Return the input stream, and the extension of its format: MLIR unless it is another."""

@@ -44,12 +44,10 @@ def names_in(path):
 # ---- what is found again -------------------------------------------------------------------------
 
 
-def test_what_is_put_is_found(store, tmp_path):
-    """Contents come from memory or from files; another process finds the same."""
-    (tmp_path / "binary").write_bytes(FILES["kernel.so"])
-    given = {**FILES, "kernel.so": tmp_path / "binary"}
+def test_what_is_put_is_found(store):
+    """Another process finds the same."""
     assert store.kernels.entry(KEY) is None
-    path = store.kernels.put(KEY, given, META)
+    path = store.kernels.put(KEY, FILES, META)
     entry = Store(store.folder.root).kernels.entry(KEY)
     assert (entry.path, entry.meta) == (path, META)
     assert entry.files == FILES

@@ -45,7 +45,7 @@ class Store:
         CacheError: other users can write to the folder.
     """
 
-    def __init__(self, root: Path, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    def __init__(self, root: Path, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         self.folder = CacheFolder(root.expanduser().absolute())
         self.max_bytes = max_bytes
         self._mutex = FORK_HANDLERS.lock()
@@ -115,14 +115,8 @@ class Store:
             )
 
 
-@cache
-def open_store(root: Path, max_bytes: int) -> Store:
-    """Return the store of a folder, once per process.
-
-    Raises:
-        CacheError: other users can write to the folder.
-    """
-    return Store(root, max_bytes=max_bytes)
+open_store = cache(Store)
+"""Returns the store of a folder, once per process."""
 
 
 class ArtifactCache:
@@ -161,7 +155,7 @@ class ArtifactCache:
         except OSError:  # missing or inaccessible; `put` reports the latter
             return None
 
-    def put(self, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]) -> Path:
+    def put(self, key: str, files: Mapping[str, bytes], meta: Mapping[str, Any]) -> Path:
         """Store an entry; return its folder. A key determines the content.
 
         If the cache cannot be written (the disk is full, there is no permission, ...), the entry is
@@ -191,8 +185,7 @@ class ArtifactCache:
                 remove_tree(temporary)
             self.store.note_written(size)
         except OSError as error:
-            content = {n: f if isinstance(f, bytes) else f.read_bytes() for n, f in files.items()}
-            self.store.keep(Entry(place, content, dict(meta)), error)
+            self.store.keep(Entry(place, dict(files), dict(meta)), error)
         return place
 
     def remove(self, key: str) -> None:

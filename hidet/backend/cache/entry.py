@@ -35,19 +35,17 @@ class DamagedEntryError(Exception):
 
 
 def write_entry(
-    folder: Path, key: str, files: Mapping[str, Path | bytes], meta: Mapping[str, Any]
+    folder: Path, key: str, files: Mapping[str, bytes], meta: Mapping[str, Any]
 ) -> None:
     """Write an entry to an empty private folder, and sync it to disk.
 
-    A file is its content, or the path to copy it from, by name without folders; the metadata is
-    what JSON can represent.
+    Files are by name without folders; the metadata is what JSON can represent.
 
     Raises:
         OSError: the disk is full, or another failure of the file system.
     """
     records: dict[str, Any] = {}
-    for name, content in files.items():
-        data = content if isinstance(content, bytes) else content.read_bytes()
+    for name, data in files.items():
         records[name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         _write_file(folder / name, data)
     payload = {"format": FORMAT, "key": key, "files": records, "meta": dict(meta)}

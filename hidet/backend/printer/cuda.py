@@ -134,11 +134,6 @@ def _quoted(text: str) -> Text:
     return Text(c_string(text), "char*")
 
 
-def _sync_warp(op: Operation, writer: Writer) -> None:
-    """Print the barrier of a warp, `hidet::sync_warp(lanes);`."""
-    writer.call("hidet::sync_warp", *(passed(writer.text_of(mask), INT) for mask in op.operands))
-
-
 def _copy_vector(op: cuda.CopyVectorOp, writer: Writer) -> None:
     """Print `hidet::copy_vector<float, 4>(v, &x[i]);`."""
     source = address(op.source, op.source_indices, writer.text_of)
@@ -247,7 +242,9 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.MapSharedRankOp: _map_shared_rank,
     cuda.PrintfOp: _printf,
     cuda.SyncThreadsOp: lambda _, writer: writer.line("hidet::sync_threads();"),
-    cuda.SyncWarpOp: _sync_warp,
+    cuda.SyncWarpOp: lambda op, writer: writer.call(
+        "hidet::sync_warp", *(passed(writer.text_of(mask), INT) for mask in op.operands)
+    ),
     cuda.TrackOp: _track,
     cuda.ViewOp: _view,
     **{op: _statement for op in _INSTRUCTIONS if not op.get_irdl_definition().results},

@@ -21,7 +21,7 @@ from hidet.backend.printer.signs import (
     modular_type,
     number_of,
 )
-from hidet.backend.printer.text import Text, binary, call, cast, conditional, prefix
+from hidet.backend.printer.text import Precedence, Text, binary, call, cast, prefix
 from hidet.backend.printer.types import (
     BOOL,
     INT,
@@ -73,17 +73,14 @@ def same_width(texts: list[Text]) -> list[Text]:
     return texts
 
 
-def one_type(texts: list[Text]) -> list[Text]:
-    """Return operands in one type: unsigned if one of them is, else the widest."""
-    if any(is_unsigned(text) for text in texts):
-        return [as_unsigned(text) for text in texts]
-    return same_width(texts)
-
-
-def choice(condition: Text, then: Text, otherwise: Text) -> Text:
-    """Return `c ? a : b`, of operands in one type."""
-    then, otherwise = one_type([then, otherwise])
-    return conditional(condition, then, otherwise, then.type)
+def choice(condition: Text, *values: Text) -> Text:
+    """Return `c ? a : b`, of operands in one type: unsigned if one of them is, else the widest."""
+    has_unsigned = any(map(is_unsigned, values))
+    then, otherwise = map(as_unsigned, values) if has_unsigned else same_width(list(values))
+    # Operands of || and && need no parentheses here: `i < n && j < m ? a : b`; nor does another
+    # choice after the colon.
+    text = f"{condition.at(Precedence.OR)} ? {then.at(Precedence.OR)} : {otherwise.text}"
+    return Text(text, then.type, Precedence.TERNARY)
 
 
 def integers_of(op: Operation, text_of: TextOf) -> list[Text]:

@@ -87,13 +87,6 @@ def prefix(symbol: str, operand: Text, result_type: str) -> Text:
     return Text(f"{symbol}{inner}", result_type, Precedence.UNARY)
 
 
-def conditional(condition: Text, then: Text, otherwise: Text, result_type: str) -> Text:
-    """Return `c ? a : b`; another one may follow the colon without parentheses."""
-    # Operands of || and && need no parentheses here: `i < n && j < m ? a : b`.
-    text = f"{condition.at(Precedence.OR)} ? {then.at(Precedence.OR)} : {otherwise.text}"
-    return Text(text, result_type, Precedence.TERNARY)
-
-
 def call(function: str, arguments: list[Text], result_type: str) -> Text:
     """Return `function(a, b)`."""
     return Text(f"{function}({', '.join(argument.text for argument in arguments)})", result_type)

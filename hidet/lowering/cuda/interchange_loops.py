@@ -60,7 +60,7 @@ class _Fission:
     @staticmethod
     def of(loop: scf.ForOp) -> _Fission | None:
         """Return the distribution of a loop, None if it is not legal."""
-        ops = [op for op in loop.body.block.ops if not isinstance(op, scf.YieldOp)]
+        ops = _without_end(loop.body.block)
         nests = [op for op in ops if isinstance(op, scf.ForOp)]
         if not nests or UNROLL not in loop.attributes or loop.iter_args:
             return None
