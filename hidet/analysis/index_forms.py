@@ -61,12 +61,8 @@ class IndexForms:
 
     def decide(self, comparison: arith.CmpiOp) -> bool | None:
         """Return the result of a comparison of indices if it is statically known, else None."""
-        return decide(
-            predicate_of(comparison),
-            self.form(comparison.lhs),
-            self.form(comparison.rhs),
-            self.algebra(comparison.parent),
-        )
+        lhs, rhs = map(self.form, comparison.operands)
+        return decide(predicate_of(comparison), lhs, rhs, self.algebra(comparison.parent))
 
     def trip_limits(self, loop: scf.ForOp) -> tuple[int, int | None]:
         """Return the minimum and the maximum trip count of a loop; None if there is no maximum."""

@@ -51,13 +51,11 @@ class Materializer:
     """
 
     def __init__(self, atom_values: Mapping[Atom, SSAValue] | None = None) -> None:
-        self._values: dict[LinearForm, SSAValue] = {}
+        self._values = {LinearForm.of(atom): value for atom, value in (atom_values or {}).items()}
         self._scopes: list[list[LinearForm]] = [[]]
         self._sums = Memo(self._sum_expression)
         self._ranks = Memo(self._rank)
         self._depths = Memo(self._depth_of_block)
-        for atom, value in (atom_values or {}).items():
-            self._values[LinearForm.of(atom)] = value
 
     @staticmethod
     def before(op: Operation, forms: "IndexForms") -> "Materializer":

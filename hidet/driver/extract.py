@@ -84,12 +84,9 @@ class _Extraction:
 
     def _launches(self, host: "_Host") -> tuple[Launch, ...]:
         """Return the launches of a function, except those with an empty grid."""
-        found: list[tuple[LaunchOp, KernelOp]] = []
-        for op in host.function.body.block.ops:
-            if isinstance(op, LaunchOp):
-                kernel = self._kernel_op(op)
-                if 0 not in kernel.grid_dims:
-                    found.append((op, kernel))
+        ops = (op for op in host.function.body.block.ops if isinstance(op, LaunchOp))
+        launched = ((op, self._kernel_op(op)) for op in ops)
+        found = [(op, kernel) for op, kernel in launched if 0 not in kernel.grid_dims]
         dependencies = find_dependencies([host.accesses(op, kernel) for op, kernel in found])
         return tuple(
             Launch(

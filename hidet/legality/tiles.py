@@ -1,8 +1,7 @@
 """Checks of tiles: shapes of maps, ranks of indices, and shared memory size."""
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from hidet.arch.chips import MAX_SHARED_BYTES, Arch
 from hidet.dialects.cuda import KernelOp, Space, space_of
@@ -33,26 +32,21 @@ def check_tiles(kernel: KernelOp) -> None:
         if kind is not None and space_of(kind) is not Space.GLOBAL:
             raise illegal(kernel, f"the argument {kind} is not in global memory")
     for op in ops_of_class(kernel.body, memref.AllocaOp):
-        _check_layout(op, memref_type(op.memref))
-
-
-def _check_layout(op: Operation, kind: MemRefType[Attribute]) -> None:
-    layout, space = kind.layout, space_of(kind)
-    if space is Space.GLOBAL:
-        raise illegal(op, f"{kind} is allocated in global memory", "a kernel gets it as argument")
-    if isinstance(layout, TaskMapAttr) != (space is Space.REGISTER):
-        raise illegal(
-            op,
-            f"{kind} is in space {space.value} and "
-            + ("has a task map" if isinstance(layout, TaskMapAttr) else "has no task map"),
-            "register tiles have a task map, other tiles have none",
-        )
-    if not isinstance(layout, TaskMapAttr) or layout.data is None:
-        return
-    if layout.data.shape != kind.get_shape():
-        raise illegal(
-            op, f"a tile of shape {kind.get_shape()} has a map of shape {layout.data.shape}"
-        )
+        kind = memref_type(op.memref)
+        space, tasks = space_of(kind), kind.layout
+        if space is Space.GLOBAL:
+            hint = "a kernel gets it as argument"
+            raise illegal(op, f"{kind} is allocated in global memory", hint)
+        has_map = isinstance(tasks, TaskMapAttr)
+        if has_map != (space is Space.REGISTER):
+            raise illegal(
+                op,
+                f"{kind} is in space {space.value} and has {'a' if has_map else 'no'} task map",
+                "register tiles have a task map, other tiles have none",
+            )
+        shape = kind.get_shape()
+        if has_map and tasks.data is not None and tasks.data.shape != shape:
+            raise illegal(op, f"a tile of shape {shape} has a map of shape {tasks.data.shape}")
 
 
 def check_shared_memory(kernel: KernelOp, arch: Arch | None = None) -> None:

@@ -143,10 +143,7 @@ class TaskMap:
 
     def first_of(self, worker: int) -> Task:
         """Return the first task of a worker."""
-        first = [0] * self.rank
-        for digit in self.spatial_digits:
-            first[digit.dim] += digit.of_number(worker) * digit.stride
-        return tuple(first)
+        return _moved((0,) * self.rank, self.spatial_digits, worker)
 
     def tasks_of(self, worker: int) -> list[Task]:
         """Return the tasks of a worker, in order. The worker may be symbolic.
@@ -164,13 +161,8 @@ class TaskMap:
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
             )
         first = self.first_of(worker)
-        tasks: list[Task] = []
-        for register in range(self.tasks_per_worker):
-            task = list(first)
-            for digit in self.repeat_digits:
-                task[digit.dim] += digit.of_number(register) * digit.stride
-            tasks.append(tuple(task))
-        return tasks
+        registers = range(self.tasks_per_worker)
+        return [_moved(first, self.repeat_digits, register) for register in registers]
 
     __getitem__ = tasks_of
 
@@ -382,6 +374,14 @@ class TaskMap:
         return " * ".join(str(factor) for factor in self.factors)
 
     __repr__ = __str__
+
+
+def _moved(task: Task, digits: Iterable[Digit], number: int) -> Task:
+    """Return the task that a number, of a worker or a register, is away from another one."""
+    moved = list(task)
+    for digit in digits:
+        moved[digit.dim] += digit.of_number(number) * digit.stride
+    return tuple(moved)
 
 
 def _as_map(value: object) -> TaskMap | None:

@@ -7,7 +7,7 @@ import random
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -124,26 +124,26 @@ class Tuner:
         down what is measured.
         """
         mode = self._conditions.progress
-        with Progress(mode) as progress, self._make_builder() as builder:
-            bench = _Bench(self._conditions)
+        with (
+            Progress(mode) as progress,
+            self._make_builder() as builder,
+            closing(_Bench(self._conditions)) as bench,
+        ):
             queue = deque(_submit(searches, builder, progress))
-            try:
-                if self._conditions.arch.is_cpu:
-                    for _, _, built in queue:
-                        built()
-                while queue:
-                    search, config, built = queue.popleft()
-                    search.add(bench.measure(search, config, built()))
-                    progress.measured(_best(search))
-                    if queue and queue[0][0] is search:
-                        continue
-                    if further := _submit([search], builder, progress):
-                        queue.extend(further)
-                    else:
-                        bench.time_again(search)
-                        self._keep(search)
-            finally:
-                bench.close()
+            if self._conditions.arch.is_cpu:
+                for _, _, built in queue:
+                    built()
+            while queue:
+                search, config, built = queue.popleft()
+                search.add(bench.measure(search, config, built()))
+                progress.measured(_best(search))
+                if queue and queue[0][0] is search:
+                    continue
+                if further := _submit([search], builder, progress):
+                    queue.extend(further)
+                else:
+                    bench.time_again(search)
+                    self._keep(search)
         self.searches.extend(searches)
 
     def _keep(self, search: Search) -> None:

@@ -47,9 +47,9 @@ def write_entry(
     records: dict[str, Any] = {}
     for name, data in files.items():
         records[name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        _write_file(folder / name, data)
+        write_file(folder / name, data)
     payload = {"format": FORMAT, "key": key, "files": records, "meta": dict(meta)}
-    _write_file(folder / DESCRIPTION, _seal(payload))
+    write_file(folder / DESCRIPTION, _seal(payload))
     sync_folder(folder)
 
 
@@ -127,7 +127,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes) -> None:
     """Write a new file, and sync it to disk."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:

@@ -28,7 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folder
+from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folder, write_file
 from hidet.backend.temporary import discard
 from hidet.errors import CacheError
 
@@ -269,9 +269,7 @@ def sealing_key(folder: CacheFolder) -> bytes:
 def _make(path: Path) -> None:
     """Write a new key, unless another process does so first."""
     temporary = path.with_name(f"{path.name}-{secrets.token_hex(8)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(secrets.token_bytes(_BYTES))
+    write_file(temporary, secrets.token_bytes(_BYTES))
     try:
         os.link(temporary, path)
     except FileExistsError:

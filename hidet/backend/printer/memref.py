@@ -17,7 +17,7 @@ from hidet.backend.printer.operators import (
     refuse_storage_only,
 )
 from hidet.backend.printer.signs import passed
-from hidet.backend.printer.text import Precedence, Text, call, prefix
+from hidet.backend.printer.text import Text, call, prefix
 from hidet.backend.printer.types import BOOL, element_type
 from hidet.backend.printer.writer import StatementPrinter, Writer
 from hidet.dialects.cuda.attributes import Space, space_of
@@ -50,9 +50,7 @@ def address(base: SSAValue, indices: Sequence[SSAValue], text_of: TextOf) -> Tex
     target = element(base, indices, text_of)
     if target.text.endswith("[0]") and len(indices) == 1:
         return Text(target.text.removesuffix("[0]"), target.type)
-    if not indices:
-        return prefix("&", target, target.type)
-    return Text(f"&{target.text}", target.type, Precedence.UNARY)
+    return prefix("&", target, target.type)
 
 
 def _load(op: memref.LoadOp, text_of: TextOf) -> Text:

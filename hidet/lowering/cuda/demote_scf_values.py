@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.analysis.value_ranges import terminators_of
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.walking import blocks_in, ops_of_block
 from hidet.rewriting.builder import KernelBuilder
@@ -113,11 +114,8 @@ class _Demotion:
         store = self._outer_store(op.results[0])
         if store is None:
             return False
-        yields = (region.block.last_op for region in op.regions)
-        return any(
-            last is not None and _is_held(last.operands[0], store.memref, last.parent)
-            for last in yields
-        )
+        ends = terminators_of(op)
+        return any(_is_held(end.operands[0], store.memref, end.parent) for end in ends)
 
     def _variable(self, op: Operation, result: SSAValue, hint: str | None) -> SSAValue:
         """Return the variable of a result: that of an outer store, or a new one."""

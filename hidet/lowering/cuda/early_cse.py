@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Hashable
-from functools import cache
 from typing import NamedTuple
 
 from xdsl.context import Context
@@ -14,6 +13,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect, is_s
 
 from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
 from hidet.dialects.cuda.checks import FaultCheckOp
+from hidet.dialects.effects import has_trait
 from hidet.dialects.walking import blocks_in, ops_of_block
 
 
@@ -42,12 +42,6 @@ class _Writes(NamedTuple):
 
     roots: frozenset[SSAValue]
     anything: bool
-
-
-@cache
-def _is_kept(kind: type[Operation]) -> bool:
-    """Return whether equal ops of a class are never merged."""
-    return kind.has_trait(IsTerminator) or kind.has_trait(MemoryAllocEffect)
 
 
 class _Merger:
@@ -104,7 +98,8 @@ class _Merger:
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return the key under which equal ops are merged; None if an op must be kept."""
-        if not op.results or _is_kept(type(op)):
+        kind = type(op)
+        if not op.results or has_trait(kind, IsTerminator) or has_trait(kind, MemoryAllocEffect):
             return None
         version = 0
         is_repeatable = is_arithmetic(op) or isinstance(op, FaultCheckOp)

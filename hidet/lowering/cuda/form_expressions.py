@@ -80,15 +80,14 @@ def forward_single_stores(kernel: KernelOp) -> None:
             continue
         users = [use.operation for use in op.memref.uses]
         loads = [user for user in users if isinstance(user, memref.LoadOp)]
-        match [user for user in users if not isinstance(user, memref.LoadOp)]:
-            case [memref.StoreOp() as store] if store.parent is op.parent:
-                store.value.name_hint = store.value.name_hint or op.memref.name_hint
-                for load in loads:
-                    Rewriter.replace_op(load, [], [store.value])
-                Rewriter.erase_op(store)
-                Rewriter.erase_op(op)
-            case _:
-                pass
+        others = [user for user in users if not isinstance(user, memref.LoadOp)]
+        store = others[0] if len(others) == 1 else None
+        if isinstance(store, memref.StoreOp) and store.parent is op.parent:
+            store.value.name_hint = store.value.name_hint or op.memref.name_hint
+            for load in loads:
+                Rewriter.replace_op(load, [], [store.value])
+            Rewriter.erase_op(store)
+            Rewriter.erase_op(op)
 
 
 class Rematerializer:
