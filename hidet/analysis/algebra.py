@@ -156,13 +156,7 @@ class FormAlgebra:
         whole, rest = self._split(form, divisor)
         # Multiples of the divisor have no remainder; they are divided separately only if the
         # remaining terms then need no division.
-        exact = LinearForm(
-            {
-                atom: coefficient
-                for atom, coefficient in rest.terms.items()
-                if coefficient * self._divisibility_of_atom(atom) % divisor == 0
-            }
-        )
+        exact = self._multiples(rest, divisor)
         inexact = rest - exact if exact.terms else rest
         for more, short in self._reductions(inexact, divisor):
             single = self._single_quotient(short, divisor)
@@ -239,12 +233,7 @@ class FormAlgebra:
             for atom, coefficient in form.terms.items()
         }
         for step in sorted(steps - {1}, reverse=True):
-            terms = {
-                atom: coefficient
-                for atom, coefficient in form.terms.items()
-                if coefficient * self._divisibility_of_atom(atom) % step == 0
-            }
-            multiple = LinearForm(terms, form.constant - form.constant % step)
+            multiple = self._multiples(form, step) + (form.constant - form.constant % step)
             others = form - multiple
             lo, hi = self.range(others)
             if lo >= 0 and hi < step:
@@ -252,6 +241,11 @@ class FormAlgebra:
                 break
         scale = gcd(divisor, big.constant, *big.terms.values())
         return big, small, scale
+
+    def _multiples(self, form: LinearForm, step: int) -> LinearForm:
+        """Return the terms of a form that are multiples of a number."""
+        terms = form.terms.items()
+        return LinearForm({a: k for a, k in terms if k * self._divisibility_of_atom(a) % step == 0})
 
     def _quotient(self, form: LinearForm, divisor: int) -> LinearForm:
         """Return the quotient as an atom; that of a quotient or a remainder is simplified."""

@@ -15,6 +15,7 @@ from hidet.analysis.forms import Atom, Division, LinearForm, Quotient, Remainder
 from hidet.dialects.constants import integer
 from hidet.dialects.cuda import BlockIdOp, FloorModOp
 from hidet.dialects.effects import has_trait
+from hidet.dialects.walking import parents_of
 
 if TYPE_CHECKING:
     from hidet.analysis.index_forms import IndexForms
@@ -64,8 +65,9 @@ class Materializer:
         Those that the conditions of the branches around the op may simplify are not reused.
         """
         found, algebra = Materializer(), forms.algebra(op.parent)
-        at: Operation | None = op
-        while at is not None and not has_trait(type(at), IsolatedFromAbove):
+        for at in (op, *parents_of(op)):
+            if has_trait(type(at), IsolatedFromAbove):
+                break
             is_same = forms.algebra(at.parent) is algebra
             earlier = at.prev_op
             while earlier is not None:
@@ -76,7 +78,6 @@ class Materializer:
                         if is_same or algebra.is_simple(form):
                             found.remember(form, result)
                 earlier = earlier.prev_op
-            at = at.parent_op()
         return found
 
     # Scopes.

@@ -13,11 +13,9 @@ def error_of(actual: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
     """
     a = actual.detach().to("cpu", torch.float64)
     r = reference.detach().to("cpu", torch.float64)
-    same = (a == r) | (a.isnan() & r.isnan())
-    comparable = a.isfinite() & r.isfinite()
-    error = (a - r).abs() / (r.abs() + 1)
-    error = torch.where(comparable, error, torch.full_like(error, torch.inf))
-    return torch.where(same, torch.zeros_like(error), error)
+    same = torch.isclose(a, r, rtol=0, atol=0, equal_nan=True)
+    error = ((a - r).abs() / (r.abs() + 1)).nan_to_num(torch.inf, torch.inf)
+    return torch.where(same, 0.0, error)
 
 
 def assert_close(actual: torch.Tensor, reference: torch.Tensor, tolerance: float) -> None:

@@ -111,28 +111,20 @@ def _accesses_of(op: Operation) -> Iterator[_Access]:
 
 def _accesses_of_instruction(op: cuda.InstructionOp) -> Iterator[_Access]:
     for operand, element in zip(op.instruction.operands, op.elements, strict=True):
-        if (
-            isinstance(op, cuda.LdmatrixOp)
-            and operand.access is Access.READ
-            and op.count.value.data < 4
-        ):
+        is_read, is_written = operand.access is not Access.WRITE, operand.access is not Access.READ
+        if isinstance(op, cuda.LdmatrixOp) and not is_written and op.count.value.data < 4:
             continue  # lanes that provide no row may pass any address
         size = op.bytes_of(operand)
         width = 1 if size is None else size * 8 // cuda.element_bits(element.memref)
-        valid = (
-            op.valid if isinstance(op, cuda.CpAsyncOp) and operand.access is Access.READ else None
-        )
-        access = _Access(element.memref, element.indices, width, valid=valid)
+        valid = op.valid if isinstance(op, cuda.CpAsyncOp) and not is_written else None
+        kinds: list[cuda.AccessKind | None] = [cuda.AccessKind.READ] * is_read
+        kinds += [cuda.AccessKind.WRITE] * is_written
         if isinstance(op, cuda.AtomicPairOp):
-            yield replace(access, kind=cuda.AccessKind.ATOMIC)
-            continue
-        if isinstance(op, _SELF_REPORTING) or operand.space != "local":
-            yield access
-            continue
-        if operand.access is not Access.WRITE:
-            yield replace(access, kind=cuda.AccessKind.READ)
-        if operand.access is not Access.READ:
-            yield replace(access, kind=cuda.AccessKind.WRITE)
+            kinds = [cuda.AccessKind.ATOMIC]
+        elif isinstance(op, _SELF_REPORTING) or operand.space != "local":
+            kinds = [None]
+        for kind in kinds:
+            yield _Access(element.memref, element.indices, width, kind, valid)
 
 
 _SELF_REPORTING = (

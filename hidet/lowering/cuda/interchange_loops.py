@@ -15,7 +15,7 @@ from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias
 from hidet.dialects.cuda import KernelOp, is_variable, leaves_loop
 from hidet.dialects.cuda.marks import UNROLL
 from hidet.dialects.shaped import element_of
-from hidet.dialects.walking import ops_in, reached
+from hidet.dialects.walking import ops_in, ops_of_class, reached
 from hidet.lowering.cuda.vector_accesses import VectorLoop
 from hidet.lowering.single_walk import rewrite_once
 from hidet.rewriting.builder import KernelBuilder
@@ -90,7 +90,7 @@ class _Fission:
             not leaves_loop(loop)
             and all(map(_is_plain, totals))
             and all(_is_nest(nest, varying) for nest in nests)
-            and all(any(_is_store_to(op, totals) for op in ops_in(nest)) for nest in nests)
+            and all(_has_total(nest, totals) for nest in nests)
             and found._is_independent()
         )
         return found if is_possible else None
@@ -170,8 +170,8 @@ def _is_plain(op: memref.AllocaOp) -> bool:
     return is_variable(op.memref) and all(isinstance(user, accesses) for user in users)
 
 
-def _is_store_to(op: Operation, totals: Sequence[memref.AllocaOp]) -> bool:
-    return isinstance(op, memref.StoreOp) and op.memref.owner in totals
+def _has_total(nest: scf.ForOp, totals: Sequence[memref.AllocaOp]) -> bool:
+    return any(op.memref.owner in totals for op in ops_of_class(nest, memref.StoreOp))
 
 
 def _is_nest(loop: scf.ForOp, varying: AbstractSet[Operation | Block]) -> bool:
@@ -183,9 +183,7 @@ def _is_nest(loop: scf.ForOp, varying: AbstractSet[Operation | Block]) -> bool:
         return False
     inner = _loop_in(loop)
     if inner is None:
-        return not any(
-            isinstance(op, scf.ForOp | scf.WhileOp) and op is not loop for op in ops_in(loop)
-        )
+        return not ops_of_class(loop.body, scf.ForOp, scf.WhileOp)
     others = [op for op in _without_end(loop.body.block) if op is not inner]
     return all(is_arithmetic(op) and op not in varying for op in others) and _is_nest(
         inner, varying
