@@ -250,7 +250,6 @@ Atom: TypeAlias = SSAValue | Variable | Quotient | Remainder
 """An operand of a linear form."""
 
 ZERO = LinearForm({})
-"""The constant form 0."""
 
 
 def _atom_name(atom: Atom) -> str:

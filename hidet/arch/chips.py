@@ -17,7 +17,6 @@ KIB, MIB = 1 << 10, 1 << 20
 GB, TERA = 10**9, 10**12
 
 CPU = "cpu"
-"""The name of the CPU target."""
 
 
 @dataclass(frozen=True)

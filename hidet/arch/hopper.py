@@ -68,7 +68,6 @@ WGMMA_RS: Mapping[str, MmaInstruction] = _Products("wgmma_rs")
 """Those with operand A in registers."""
 
 MBARRIER = Operand("bar", "shared", Access.UPDATE, "i64", bytes=8)
-"""A barrier in shared memory."""
 
 RANKS = range(1, 6)
 """The ranks of tensors that TMA supports."""

@@ -155,7 +155,6 @@ MMA_SYNC: dict[str, MmaInstruction] = {
         _mma((16, 8, 4), MMA_M16N8K4_TF32, "tf32", "f32", 80),
     )
 }
-"""The instructions of mma.sync, by name."""
 
 FMA = "fma"
 """The instruction of matmul configs without tensor cores."""

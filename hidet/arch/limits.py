@@ -11,22 +11,14 @@ WARP_GROUP = 4 * WARP
 Asynchronous Warpgroup Level Matrix Instructions, Warpgroup)."""
 
 REGISTER_BYTES = 4
-"""The size of a register in bytes."""
 
 ACCESS_BYTES = 16
 """The largest vector access of a thread in bytes, which is also its alignment."""
 
 MAX_THREADS_PER_BLOCK = 1024
-"""The maximal number of threads of a block."""
-
 MAX_GRID = ((1 << 31) - 1, 65535, 65535)
-"""The largest extents of a grid."""
-
 MAX_BLOCK = (1024, 1024, 64)
-"""The largest extents of a block."""
-
 MAX_CLUSTER = 16
-"""The maximal number of blocks of a cluster."""
 
 PORTABLE_CLUSTER = 8
 """The portable maximal number of blocks of a cluster; kernels have to opt in for more."""

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PREFIX = "hidet-temporary-"
-"""The prefix of the names of the folders."""
 
 YOUNG_SECONDS = 60.0
 """Younger folders are not removed, as their lock may be about to be taken."""

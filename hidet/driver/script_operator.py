@@ -29,10 +29,8 @@ from hidet.frontends.script.launches import Parameter
 from hidet.frontends.script.types import ScalarType
 
 NAMESPACE = "hidet_script"
-"""The namespace of the operators."""
 
 Operator: TypeAlias = torch._ops.OpOverload[..., Any]  # pyright: ignore[reportPrivateUsage]
-"""An operator of torch."""
 
 _LIBRARY = Library(NAMESPACE, "FRAGMENT")
 _LOCK = FORK_HANDLERS.lock()

@@ -235,4 +235,3 @@ def load_compiled(file: str | PathLike[str], *, trusted: bool = False) -> BuiltG
 
 
 load_compiled_graph = load_compiled
-"""An alias."""

@@ -91,7 +91,6 @@ class Content:
 _NAMES: dict[torch.dtype, DtypeName] = {dtype: name for name, dtype in DTYPES.items()}
 
 Saveable: TypeAlias = FlowGraph | BuiltGraph | DirectCall
-"""What can be saved."""
 
 
 class _Writer:
@@ -203,4 +202,3 @@ def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool)
 
 
 save_compiled_graph = save_compiled
-"""An alias."""

@@ -36,15 +36,12 @@ def _group_of(op: Operation, explicit: bool) -> Divergence | None:
     """Return the least divergence of control flow that is illegal around an op."""
     if isinstance(op, ForeachOp) and (explicit or _is_per_thread(op)):
         return None
-    if isinstance(op, ShflOp | SyncWarpOp | VoteOp) and op.mask is not None:
-        return None  # only the lanes in the mask
-    if isinstance(op, ShflOp | SyncWarpOp | VoteOp) or op.has_trait(WarpCollective):
+    if isinstance(op, ShflOp | SyncWarpOp | VoteOp):  # with a mask, only the lanes in it
+        return Divergence.BETWEEN_LANES if op.mask is None else None
+    if op.has_trait(WarpCollective):
         return Divergence.BETWEEN_LANES
-    if isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp | GroupOp) or op.has_trait(
-        Collective
-    ):
-        return Divergence.BETWEEN_WARPS
-    return None
+    is_task = isinstance(op, ForeachOp | CopyOp | MatmulOp | CombineOp | GroupOp)
+    return Divergence.BETWEEN_WARPS if is_task or op.has_trait(Collective) else None
 
 
 def _is_per_thread(op: ForeachOp) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, Literal, get_args
 from hidet.errors import HidetError
 
 Kind = Literal["spatial", "repeat", "replicate"]
-"""The kinds of factors."""
 
 
 class MappingError(HidetError, ValueError):

@@ -23,9 +23,10 @@ import stat
 import tempfile
 import time
 import uuid
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folder, write_file
@@ -183,16 +184,13 @@ class CacheFolder:
 
     def entries(self) -> list[EntryInfo]:
         """List all entries, the least recently used first."""
-        found = [info for namespace in NAMESPACES for info in self._entries_of(namespace)]
-        return sorted(found, key=lambda info: (info.last_used, info.key))
-
-    def _entries_of(self, namespace: str) -> Iterator[EntryInfo]:
-        """List the entries of a namespace, except those removed meanwhile."""
-        for folder in _list(self.root / namespace):
-            for place in _list(folder):
+        found: list[EntryInfo] = []
+        for namespace in NAMESPACES:
+            for place in chain.from_iterable(map(_list, _list(self.root / namespace))):
                 size = sum(_status(file).st_size for file in _list(place))
-                if os.path.lexists(place):
-                    yield EntryInfo(namespace, place.name, place, size, last_use(place))
+                if os.path.lexists(place):  # it has not been removed meanwhile
+                    found.append(EntryInfo(namespace, place.name, place, size, last_use(place)))
+        return sorted(found, key=lambda info: (info.last_used, info.key))
 
     def remove_leftovers(self) -> None:
         """Remove what dead processes left in `temporary`."""

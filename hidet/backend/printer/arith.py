@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 from xdsl.dialects import arith
@@ -50,8 +51,7 @@ def literal(value: Attribute) -> Text:
         case FloatAttr(value=FloatData(data=number), type=kind):
             return _float(number, kind)
         case _:
-            pass
-    raise UnsupportedDtypeError(f"CUDA C++ has no literal for {value}")
+            raise UnsupportedDtypeError(f"CUDA C++ has no literal for {value}")
 
 
 def _integer(value: int, kind: Attribute) -> Text:
@@ -148,13 +148,12 @@ def _compare_floats(op: arith.CmpfOp, text_of: TextOf) -> Text:
 
 def _compare_with_nan(op: arith.CmpfOp, text_of: TextOf, predicate: str) -> Text:
     """Print whether both operands are numbers (`ord`) or one is NaN (`uno`)."""
-    values = [op.lhs] if op.lhs is op.rhs else [op.lhs, op.rhs]
-    tests: list[Text] = []
-    for value in values:
-        is_nan = call("hidet::isnan", [text_of(value)], BOOL)
-        tests.append(is_nan if predicate == "uno" else prefix("!", is_nan, BOOL))
+    values = dict.fromkeys(op.operands)  # once each
+    tests = [call("hidet::isnan", [text_of(value)], BOOL) for value in values]
+    if predicate == "ord":
+        tests = [prefix("!", is_nan, BOOL) for is_nan in tests]
     symbol = "||" if predicate == "uno" else "&&"
-    return tests[0] if len(tests) == 1 else binary(symbol, tests[0], tests[1], BOOL)
+    return reduce(lambda lhs, rhs: binary(symbol, lhs, rhs, BOOL), tests)
 
 
 def _convert(op: Operation, text_of: TextOf) -> Text:
@@ -238,4 +237,3 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     arith.TruncFOp: _convert,
     arith.BitcastOp: _bitcast,
 }
-"""The printers of `arith`."""

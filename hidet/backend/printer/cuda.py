@@ -225,7 +225,6 @@ EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {
     cuda.JoinOp: _join,
     cuda.PartOp: _part,
 }
-"""The printers of expressions of `cuda`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.AssertOp: lambda op, writer: writer.call(
@@ -249,4 +248,3 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     cuda.ViewOp: _view,
     **{op: _statement for op in _INSTRUCTIONS if not op.get_irdl_definition().results},
 }
-"""The printers of statements of `cuda`."""

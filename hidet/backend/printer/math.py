@@ -20,4 +20,3 @@ EXPRESSIONS: dict[str, ExpressionPrinter] = {
     # hidet::round rounds half to even, like torch.round; math.round does not.
     "math.roundeven": Call("round"),
 }
-"""The printers of `math`, by name."""

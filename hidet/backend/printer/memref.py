@@ -108,10 +108,8 @@ def _alloca(op: memref.AllocaOp, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {memref.LoadOp: _load}
-"""The printers of expressions of `memref`."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     memref.AllocaOp: _alloca,
     memref.StoreOp: _store,
 }
-"""The printers of statements of `memref`."""

@@ -102,7 +102,6 @@ def _yield(op: Operation, writer: Writer) -> None:
 
 
 EXPRESSIONS: dict[type[Operation], ExpressionPrinter] = {scf.IfOp: _conditional}
-"""How operations of `scf` that have a result print."""
 
 STATEMENTS: dict[type[Operation], StatementPrinter] = {
     scf.ConditionOp: _condition,
@@ -111,4 +110,3 @@ STATEMENTS: dict[type[Operation], StatementPrinter] = {
     scf.WhileOp: _while,
     scf.YieldOp: _yield,
 }
-"""How operations of `scf` that have no result print."""

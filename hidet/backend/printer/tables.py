@@ -9,9 +9,7 @@ EXPRESSIONS: dict[str, ExpressionPrinter] = math.EXPRESSIONS | {
     for dialect in (arith, memref, scf, cuda)
     for op, entry in dialect.EXPRESSIONS.items()
 }
-"""The printers of operations with a result."""
 
 STATEMENTS: dict[str, StatementPrinter] = {
     op.name: entry for dialect in (memref, scf, cuda) for op, entry in dialect.STATEMENTS.items()
 }
-"""The printers of operations without a result, and of allocations."""

@@ -222,7 +222,6 @@ class PartOp(ScalarOp):
 
 
 PackedFunction = StrEnum("PackedFunction", "ADD SUB MUL FMA MIN MAX NEG ABS")
-"""A packed function of two f16 or bf16."""
 
 OPERANDS = {PackedFunction.NEG: 1, PackedFunction.ABS: 1, PackedFunction.FMA: 3}
 """The number of operands of packed functions; two by default."""

@@ -94,7 +94,6 @@ class CheckBoundsOp(FieldsOp):
 
 
 AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
-"""The kind of an access."""
 
 
 @irdl_op_definition

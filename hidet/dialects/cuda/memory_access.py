@@ -153,7 +153,6 @@ AccessOrder = StrEnum("AccessOrder", "ACQUIRE RELEASE RELAXED")
 """The memory order of an access (PTX ISA, Memory Consistency Model)."""
 
 AccessScope = StrEnum("AccessScope", "CTA GPU SYS")
-"""The scope of an ordered access: block, GPU, system."""
 
 AccessScopeAttr = enum_attribute("cuda.access_scope", AccessScope)
 

@@ -1,7 +1,6 @@
 """The pass `vectorize`: turns loops over adjacent elements into vector accesses."""
 
 from functools import cached_property
-from typing import cast
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -12,6 +11,7 @@ from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
 from hidet.analysis.memory import is_arithmetic, root_of
+from hidet.analysis.value_ranges import terminators_of
 from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.constants import is_zero
 from hidet.dialects.cuda import CopyCache, CopyVectorOp, CpAsyncOp, KernelOp, Space, space_of
@@ -262,7 +262,7 @@ def _branches(loop: scf.ForOp) -> list[scf.IfOp]:
     value: SSAValue = stores[0].value
     while isinstance(branch := value.owner, scf.IfOp) and branch.false_region.blocks:
         number = branch.results.index(value)
-        sides = [cast("scf.YieldOp", side.block.last_op) for side in branch.regions]
+        sides = terminators_of(branch)
         if not is_zero(sides[1].operands[number]):
             return []
         found.append(branch)
