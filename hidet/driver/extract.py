@@ -46,7 +46,6 @@ class _Extraction:
         self.numbers: dict[str, int] = {}
 
     def plan(self, target: str) -> Plan:
-        """Return the plan."""
         forward = self._function(FORWARD)
         if forward is None:
             raise LegalityError(f"the program has no host function @{FORWARD}")

@@ -75,19 +75,14 @@ def launched_kernels(function: func.FuncOp) -> list[str]:
 def written_arguments(function: func.FuncOp, kernels: Mapping[str, KernelOp]) -> list[bool]:
     """Return for each argument whether a launched kernel writes its memory."""
 
-    def is_written(value: SSAValue) -> bool:
-        for use in value.uses:
-            op = use.operation
-            if isinstance(op, ViewOp) and is_written(op.result):
-                return True
-            if isinstance(op, LaunchOp) and not kernels[op.kernel.string_value()].is_readonly(
-                use.index
-            ):
-                return True
-        return False
+    def writes(use: Use) -> bool:
+        op = use.operation
+        if not isinstance(op, LaunchOp):
+            return isinstance(op, ViewOp) and any(map(writes, op.result.uses))
+        return not kernels[op.kernel.string_value()].is_readonly(use.index)
 
     return [
-        isinstance(argument.type, MemRefType | TensorMapType) and is_written(argument)
+        isinstance(argument.type, MemRefType | TensorMapType) and any(map(writes, argument.uses))
         for argument in function.body.block.args
     ]
 
@@ -122,7 +117,6 @@ class _Writer:
         self._depth = 1
 
     def name(self, value: SSAValue) -> str:
-        """Return the Python name of a value."""
         return self._names.setdefault(value, f"v{len(self._names)}")
 
     def names(self, values: Sequence[SSAValue]) -> str:
@@ -146,7 +140,6 @@ class _Writer:
         self._depth -= 1
 
     def operation(self, op: Operation) -> None:
-        """Write an operation."""
         match op:
             case scf.IfOp():
                 self.line(f"if {self.name(op.cond)}:")

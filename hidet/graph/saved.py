@@ -126,7 +126,6 @@ class _Writer:
         return Output("copy", len(self.numbers) + len(self.weights) - 1, ())
 
     def write(self, path: Path, text: str, plan: Plan | None) -> None:
-        """Write the file."""
         device = self.interface.device
         parts: dict[str, Any] = {PROGRAM: text.encode()}
         for number, weight in enumerate(self.weights):

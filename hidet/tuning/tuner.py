@@ -200,7 +200,6 @@ class _Bench:
         self._different: dict[Search, list[Message]] = {}
 
     def measure(self, search: Search, config: Config, built: Built) -> Timed | Rejected:
-        """Measure a candidate."""
         if isinstance(built, WorkerError):
             return Rejected(config, str(built))
         others = self._different.setdefault(search, [])
@@ -226,7 +225,6 @@ class _Bench:
             search.add(replace(each, microseconds=microseconds))
 
     def close(self) -> None:
-        """End the process."""
         self._worker.close()
 
     def _request(self, search: Search, candidates: Sequence[Message]) -> dict[str, Any]:

@@ -59,7 +59,6 @@ class _Simplifier:
         self._materializer = Materializer()
 
     def visit_region(self, region: Region) -> None:
-        """Simplify the ops of a region."""
         for block in region.blocks:
             with self._materializer.scope():
                 op = block.first_op

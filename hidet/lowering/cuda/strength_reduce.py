@@ -125,7 +125,6 @@ class _Reduction:
         self._casts: dict[_Carried, arith.IndexCastOp] = {}
 
     def run(self) -> None:
-        """Rewrite the loop."""
         for op in reversed(_ops_of(self._body)):
             if type(op) in _LINEAR and op.results[0].first_use is None:
                 Rewriter.erase_op(op)  # it would keep what it divides
