@@ -355,3 +355,30 @@ func.func @moved_ahead(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>, %t : tensor<1
   } : tensor<4x6xf32>
   func.return %z : tensor<4x6xf32>
 }
+
+// -----
+
+// The anchor moves, not what its epilogue reads: other kernels stay where they are.
+
+// CHECK-LABEL: func.func @moved_behind
+// CHECK-NEXT:    %side = compute.fusion
+// CHECK:         %bias = compute.fusion
+// CHECK:         %y = compute.fusion (%{{.*}} = %x : tensor<4x8xf32>, %{{.*}} = %w : tensor<8x6xf32>, %{{.*}} = %bias : tensor<1x6xf32>)
+// CHECK-NOT:     compute.fusion
+func.func @moved_behind(%x : tensor<4x8xf32>, %w : tensor<8x6xf32>, %t : tensor<1x8xf32>, %v : tensor<8x6xf32>) -> (tensor<4x6xf32>, tensor<1x8xf32>) {
+  %p = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %side = compute.grid (%i, %j) {
+    %a = compute.load %t[%i, %j] : tensor<1x8xf32>
+    %e = math.exp %a : f32
+    compute.yield %e : f32
+  } : tensor<1x8xf32>
+  %bias = graph.matmul %t, %v : (tensor<1x8xf32>, tensor<8x6xf32>) -> tensor<1x6xf32>
+  %y = compute.grid (%i, %j) {
+    %a = compute.load %p[%i, %j] : tensor<4x6xf32>
+    %zero = arith.constant 0 : index
+    %b = compute.load %bias[%zero, %j] : tensor<1x6xf32>
+    %s = arith.addf %a, %b : f32
+    compute.yield %s : f32
+  } : tensor<4x6xf32>
+  func.return %y, %side : tensor<4x6xf32>, tensor<1x8xf32>
+}
