@@ -19,7 +19,6 @@ from hidet.dialects.graph import (
     ScaledDotProductAttentionOp,
 )
 from hidet.dialects.graph.attention import ScoresOp
-from hidet.dialects.graph.base import broadcast_shapes
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import reached
 
@@ -57,8 +56,7 @@ def _operations(op: _Matmul) -> int:
     if op.causal:
         scores = sum(min(query + 1, keys) for query in range(queries))
     columns = sum(shape_of(getattr(op, name))[-1] for name in FACTORS[type(op)])
-    batch = prod(broadcast_shapes(op.name, *(shape_of(each)[:-2] for each in op.matrices)))
-    return 2 * batch * scores * columns
+    return 2 * prod(op.batch) * scores * columns
 
 
 def _moved(fusion: FusionOp) -> int | None:

@@ -35,6 +35,11 @@ class AttentionOp(AnchorOp, ABC):
     def matrices(self) -> Sequence[SSAValue]:
         """The operands of matmuls, query and key first."""
 
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The batch dimensions, broadcast."""
+        return broadcast_shapes(self.name, *(shape_of(each)[:-2] for each in self.matrices))
+
     def _check_sizes(self) -> None:
         """Raise `VerifyException` unless there are scores of query and key."""
         query, key = self.matrices[:2]
@@ -50,11 +55,10 @@ class AttentionOp(AnchorOp, ABC):
         matrices = list(map(tensor_type, self.matrices))
         self.check_same_element(*matrices)
         FLOATS.check(self.name, matrices[0])
-        q, k, *_ = shapes = [each.get_shape() for each in matrices]
-        batch = broadcast_shapes(self.name, *(shape[:-2] for shape in shapes))
         if mask is not None:
-            self._check_mask(tensor_type(mask), (*batch, q[-2], k[-2]))
-        return batch
+            lengths = (shape_of(each)[-2] for each in self.matrices[:2])
+            self._check_mask(tensor_type(mask), (*self.batch, *lengths))
+        return self.batch
 
     def _check_mask(self, mask: Tensor, scores: tuple[int, ...]) -> None:
         """Raise `VerifyException` unless the mask fits the scores."""
@@ -118,10 +122,9 @@ class AttentionLogsumexpOp(AttentionOp):
 
     def _infer_type(self) -> Tensor:
         self._check_sizes()
+        batch = self._infer_batch(self.mask, self.precision)
         element = computation_type(element_type(self.query))
-        return TensorType(
-            element, [*self._infer_batch(self.mask, self.precision), shape_of(self.query)[-2], 1]
-        )
+        return TensorType(element, [*batch, shape_of(self.query)[-2], 1])
 
 
 class AttentionGradientOp(AttentionOp, ABC):

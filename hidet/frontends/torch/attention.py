@@ -5,11 +5,11 @@ its own kernels if that supports the arguments, else into some twenty operators 
 GPU with a mask of 197 keys, for instance).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from math import sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -17,6 +17,9 @@ from torch.library import custom_op
 from torch.overrides import TorchFunctionMode
 
 aten = torch.ops.aten
+
+Gradients: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor | None]
+"""The gradients of query, key, value and, if it is wanted, of the mask."""
 
 
 def gradients(
@@ -39,7 +42,8 @@ def gradients(
     operands = (query, key, value, mask, causal, scale)
     is_possible = result is not None and not of_mask and grad.dtype is query.dtype
     if is_possible and may_be_fused(query, value):
-        found: Sequence[Tensor | None] = (*GRADIENTS(*operands, result, grad), None)
+        of_query, of_key, of_value = GRADIENTS(*operands, result, grad)
+        found: Gradients = of_query, of_key, of_value, None
     else:
         found = decomposed_gradients(*operands, grad, of_mask)
     return found[0], *map(_summed, found[1:3], shared), found[3]
@@ -61,11 +65,9 @@ def _repeated(heads: Tensor, count: int) -> Tensor:
     return heads if count == 1 else torch.repeat_interleave(heads, count, 1)
 
 
-def _summed(grad: Tensor | None, count: int) -> Tensor | None:
+def _summed(grad: Tensor, count: int) -> Tensor:
     """Return a gradient summed over the query heads that share keys or values."""
-    if grad is None or count == 1:
-        return grad
-    return grad.view(len(grad), -1, count, *grad.shape[2:]).sum(2)
+    return grad if count == 1 else grad.view(len(grad), -1, count, *grad.shape[2:]).sum(2)
 
 
 def decomposed_gradients(
@@ -77,7 +79,7 @@ def decomposed_gradients(
     scale: float | None,
     grad: Tensor,
     of_mask: bool,
-) -> tuple[Tensor | None, ...]:
+) -> Gradients:
     """Return the gradients of query, key and value, and that of the mask if it is wanted."""
     wide = torch.float64 if query.dtype is torch.float64 else torch.float32
     dtypes = [each.dtype for each in (query, key, value)]
@@ -98,10 +100,11 @@ def decomposed_gradients(
     scaled = (of_scores * scale).to(query.dtype)
     found = scaled @ key, scaled.transpose(-1, -2) @ query
     of_value = weights.to(grad.dtype).transpose(-1, -2) @ grad
-    results = [each.to(dtype) for each, dtype in zip((*found, of_value), dtypes, strict=True)]
+    results = (each.to(dtype) for each, dtype in zip((*found, of_value), dtypes, strict=True))
+    of_query, of_key, of_value = results
     if mask is None or not of_mask:
-        return *results, None
-    return *results, of_scores.sum_to_size(mask.shape).to(mask.dtype)
+        return of_query, of_key, of_value, None
+    return of_query, of_key, of_value, of_scores.sum_to_size(mask.shape).to(mask.dtype)
 
 
 def _gradients_of(op: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -175,9 +178,6 @@ def attention_gradients(
     of_query, of_key, of_value, _ = decomposed_gradients(
         query, key, value, attn_mask, is_causal, scale, grad, of_mask=False
     )
-    assert of_query is not None
-    assert of_key is not None
-    assert of_value is not None
     return of_query.contiguous(), of_key.contiguous(), of_value.contiguous()
 
 

@@ -1,7 +1,9 @@
 """Decompositions of attention and of its gradients, in f32 between the matmuls."""
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, sqrt
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType, i1, i64
 from xdsl.ir import Operation, SSAValue
@@ -14,12 +16,8 @@ from hidet.lowering.graph.graph_builder import GraphBuilder
 from hidet.lowering.templates import attention_config, backward_config
 
 
-def decompose_attention(
-    b: GraphBuilder, op: graph.ScaledDotProductAttentionOp, arch: Arch
-) -> SSAValue | None:
+def decompose_attention(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAValue:
     """softmax(query key^T * scale + mask) value; a query without keys yields zeros."""
-    if has_template(op, arch):
-        return None
     scores = _scores(b, op)
     if op.mask is None:
         return _product(b, op, b.emit(graph.SoftmaxOp(scores)), op.value)
@@ -28,12 +26,8 @@ def decompose_attention(
     return _product(b, op, weights, op.value)
 
 
-def decompose_logsumexp(
-    b: GraphBuilder, op: graph.AttentionLogsumexpOp, arch: Arch
-) -> SSAValue | None:
+def decompose_logsumexp(b: GraphBuilder, op: graph.AttentionLogsumexpOp) -> SSAValue:
     """log(sum(exp(scores - max))) + max, with a maximum of 0 without keys."""
-    if has_template(op, arch):
-        return None
     scores = _scores(b, op)
     largest = b.emit(graph.MaxOp(scores, [-1], keepdims=True))
     largest = _zero_where_lowest(b, largest, largest)
@@ -42,21 +36,15 @@ def decompose_logsumexp(
     return b.emit(graph.AddOp(b.emit(graph.LogOp(total)), largest))
 
 
-def decompose_query_gradient(
-    b: GraphBuilder, op: graph.AttentionQueryGradientOp, arch: Arch
-) -> SSAValue | None:
+def decompose_query_gradient(b: GraphBuilder, op: graph.AttentionQueryGradientOp) -> SSAValue:
     """The gradient of the scores, times key and scale."""
-    if has_template(op, arch):
-        return None
     return _product(b, op, _score_gradient(b, op, _weights(b, op)), op.key)
 
 
 def decompose_key_value_gradients(
-    b: GraphBuilder, op: graph.AttentionKeyValueGradientsOp, arch: Arch
-) -> SSAValue | None:
+    b: GraphBuilder, op: graph.AttentionKeyValueGradientsOp
+) -> SSAValue:
     """The transposed gradient of the scores times query and scale; and weights^T gradient."""
-    if has_template(op, arch):
-        return None
     weights = _weights(b, op)
     of_key = _product(b, op, b.transposed(_score_gradient(b, op, weights)), op.query)
     of_value = _product(b, op, b.transposed(weights), op.gradient)
@@ -132,10 +120,20 @@ def _zero_where_lowest(b: GraphBuilder, x: SSAValue, other: SSAValue) -> SSAValu
     return b.emit(graph.WhereOp(is_lowest, b.scalar(0, element_type(other)), other))
 
 
+def unless_template(
+    rule: Callable[[GraphBuilder, Any], SSAValue], b: GraphBuilder, op: ScoresOp, arch: Arch
+) -> SSAValue | None:
+    """Apply a rule to an operator that no template computes for an architecture."""
+    return None if has_template(op, arch) else rule(b, op)
+
+
 ATTENTION: dict[type[Operation], Callable[..., SSAValue | None]] = {
-    graph.ScaledDotProductAttentionOp: decompose_attention,
-    graph.AttentionLogsumexpOp: decompose_logsumexp,
-    graph.AttentionQueryGradientOp: decompose_query_gradient,
-    graph.AttentionKeyValueGradientsOp: decompose_key_value_gradients,
+    kind: partial(unless_template, rule)
+    for kind, rule in (
+        (graph.ScaledDotProductAttentionOp, decompose_attention),
+        (graph.AttentionLogsumexpOp, decompose_logsumexp),
+        (graph.AttentionQueryGradientOp, decompose_query_gradient),
+        (graph.AttentionKeyValueGradientsOp, decompose_key_value_gradients),
+    )
 }
 """The decompositions of operators that no template computes for an architecture."""

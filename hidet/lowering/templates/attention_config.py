@@ -12,7 +12,6 @@ from hidet.arch.chips import Arch
 from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
 from hidet.arch.products import find_product, product_named
 from hidet.dialects.graph.attention import AttentionGradientOp, ScoresOp
-from hidet.dialects.graph.base import broadcast_shapes
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import ALIGNMENT
@@ -54,11 +53,10 @@ class Attention:
         """Return the problem of an operator."""
         queries, width = shape_of(op.query)[-2:]
         matrices = op.matrices
-        batch = broadcast_shapes(op.name, *(shape_of(each)[:-2] for each in matrices))
         streamed = matrices if isinstance(op, AttentionGradientOp) else matrices[1:]
         scale = 1 / sqrt(width) if op.scale is None else op.scale.value.data
         return cls(
-            batch=prod(batch),
+            batch=prod(op.batch),
             queries=queries,
             keys=shape_of(op.key)[-2],
             width=width,

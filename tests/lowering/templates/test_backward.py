@@ -4,12 +4,14 @@ import random
 
 import pytest
 import torch
+from attention_reference import masked_scores
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.dialects.graph.attention import AttentionOp
 from hidet.driver.compilation import print_sources
+from hidet.frontends.torch.attention import MOST_COLUMNS
 from hidet.frontends.torch.dtypes import type_of
 from hidet.lowering.pipelines import PassOptions, run_pipeline
 from hidet.lowering.templates.backward_config import BackwardConfig, candidates, estimate
@@ -23,13 +25,7 @@ DTYPES = {F16: F16_NUMBERS, GROUP_F16: F16_NUMBERS, BF16: BF16_NUMBERS, GROUP_BF
 def backward(q, k, v, g, mask, scale, causal):
     """Return the operands of statistics, and the results, in float64."""
     q, k, v = (each.double().requires_grad_() for each in (q, k, v))
-    scores = q @ k.transpose(-1, -2) * scale
-    if causal:
-        scores = scores.where(torch.ones(scores.shape[-2:]).tril().bool(), -torch.inf)
-    if mask is not None and mask.dtype == torch.bool:
-        scores = scores.where(mask, -torch.inf)
-    elif mask is not None:
-        scores = scores + mask.double()
+    scores = masked_scores(q, k, mask, scale, causal)
     logsumexp = scores.logsumexp(-1, keepdim=True).detach()
     weights = scores.softmax(-1)
     result = torch.where(logsumexp == -torch.inf, 0, weights) @ v
@@ -150,6 +146,17 @@ def test_first_choices_fit_into_registers(check_ptxas, sizes):
     for source in sources:
         assert "wgmma" in source
         check_ptxas(source)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_widths(arch):
+    """What the frontend of torch makes one operator has kernels, and nothing wider."""
+    arch = Arch.parse(arch)
+    for width in range(16, MOST_COLUMNS + 1, 16):
+        _, found = operators(16, 256, width, causal=True)
+        assert all(candidates(op, arch) for op in found.values())
+    _, found = operators(16, 256, MOST_COLUMNS + 16, causal=True)
+    assert not candidates(found[KEY_VALUE], arch)
 
 
 def test_before_hopper():
