@@ -66,6 +66,20 @@ func.func @misaligned_twice(%x : tensor<512x513xf16>, %w : tensor<513x512xf16>, 
 // CHECK:      %[[TWO:.*]] = graph.slice %[[PACK]]
 // CHECK:      graph.matmul %[[TWO]], %w
 
+// A copy that is padded at the start of its rows is another one.
+func.func @padded_at_the_start(%x : tensor<512x513xf16>, %w : tensor<513x512xf16>) -> (tensor<512x512xf16>, tensor<512x520xf16>) {
+  %p = graph.pad %x {low = array<i64: 0, 7>, high = array<i64: 0, 0>, value = 0.0 : f16} : (tensor<512x513xf16>) -> tensor<512x520xf16>
+  %k = graph.pack %p {dims = array<i64: 0, 1>} : (tensor<512x520xf16>) -> tensor<512x520xf16>
+  %y = graph.matmul %x, %w : (tensor<512x513xf16>, tensor<513x512xf16>) -> tensor<512x512xf16>
+  func.return %y, %k : tensor<512x512xf16>, tensor<512x520xf16>
+}
+// CHECK-LABEL: func.func @padded_at_the_start
+// CHECK:      %[[PAD:.*]] = graph.pad %x {low = array<i64: 0, 0>, high = array<i64: 0, 7>
+// CHECK-NEXT: %[[PACK:.*]] = graph.pack %[[PAD]]
+// CHECK:      %k = graph.pack %p
+// CHECK:      %[[ROWS:.*]] = graph.slice %[[PACK]]
+// CHECK:      graph.matmul %[[ROWS]], %w
+
 // Sums of halves are halves where the precision says so.
 func.func @sums_of_halves(%x : tensor<4x8xf16>, %w : tensor<2x8xf16>) -> tensor<4x2xf16> {
   %y = graph.linear %x, %w {precision = "f16"} : (tensor<4x8xf16>, tensor<2x8xf16>) -> tensor<4x2xf16>

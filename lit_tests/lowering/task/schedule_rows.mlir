@@ -135,3 +135,29 @@ func.func @together(%x : tensor<65536x64xf16>) -> (tensor<65536xf16>, tensor<655
   }
   func.return %y, %z : tensor<65536xf16>, tensor<65536xf16>
 }
+
+// -----
+
+// Columns whose elements are stored beside their sums are kept, in vectors of 8 bytes.
+
+// CHECK-LABEL: cuda.kernel @e_s_kernel
+// CHECK-SAME:    template = "row", {{.*}}vector = 4 : i64, across = 8 : i64
+func.func @kept_columns(%x : tensor<64x4096xf16>) -> (tensor<64x4096xf16>, tensor<4096xf32>) {
+  %y, %z = compute.fusion (%a = %x : tensor<64x4096xf16>) -> (tensor<64x4096xf16>, tensor<4096xf32>) {
+    %e = compute.grid (%i, %j) {
+      %v = compute.load %a[%i, %j] : tensor<64x4096xf16>
+      %n = arith.negf %v : f16
+      compute.yield %n : f16
+    } : tensor<64x4096xf16>
+    %s = compute.grid (%j) {
+      %sum = compute.reduce add [64] (%i) {
+        %v = compute.load %e[%i, %j] : tensor<64x4096xf16>
+        %w = arith.extf %v : f16 to f32
+        compute.yield %w : f32
+      } : f32
+      compute.yield %sum : f32
+    } : tensor<4096xf32>
+    compute.yield %e, %s : tensor<64x4096xf16>, tensor<4096xf32>
+  }
+  func.return %y, %z : tensor<64x4096xf16>, tensor<4096xf32>
+}
