@@ -1,5 +1,9 @@
 """The pass `inline-compute`: inlines views into their loads and stores."""
 
+from functools import partial, reduce
+from itertools import product
+from math import prod
+
 from xdsl.dialects.builtin import TensorType
 from xdsl.pattern_rewriter import PatternRewriter
 
@@ -43,9 +47,18 @@ def inline_grid(op: GridOp, rewriter: PatternRewriter) -> None:
         )
 
 
+SHORT = 4
+"""The number of elements up to which a reduction is no loop, so that its loads can be vectors."""
+
+
 def lower_reduce(op: ReduceOp, rewriter: PatternRewriter) -> None:
-    """`compute.reduce` becomes a sequential loop with an accumulator variable."""
+    """`compute.reduce` becomes a sequential loop with an accumulator variable, or an expression."""
     builder = KernelBuilder.like(op)
+    if 0 < prod(op.shape) <= SHORT:
+        elements = product(*map(range, op.shape))
+        values = [builder.splice(op.body, [*map(builder.index, each)])[0] for each in elements]
+        rewriter.replace(op, [], [reduce(partial(builder.combine, op.kind.data), values)])
+        return
     total = builder.local_array(op.result.type, [], "total")
     builder.store(builder.neutral(op.kind.data, op.result.type), total)
     with builder.loops(op.shape) as indices:

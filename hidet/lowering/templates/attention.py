@@ -135,9 +135,8 @@ def mask_scores(
             scores[i, j] = scores[i, j] * problem.scale
     for mask, place in zip(masks, places, strict=True):
         for i, j in scores.on(threadIdx.x):
-            query, key = (row + j, k0 + i) if is_transposed else (row + i, k0 + j)
-            if query < problem.queries and key < problem.keys:
-                scores[i, j] = masked(scores[i, j], mask[(*place, query, key)], holds_flags(mask))
+            at = masked_position(problem, scores, row, k0, i, j, is_transposed)
+            scores[i, j] = masked(scores[i, j], mask[(*place, *at)], holds_flags(mask))
     queries, keys = scores.shape[::-1] if is_transposed else scores.shape
     if hides_some(problem, queries, keys, row, k0, is_transposed):
         for i, j in scores.on(threadIdx.x):
@@ -214,6 +213,23 @@ def is_hidden(problem: Attention, query: Any, key: Any, is_transposed: bool) -> 
     """Return whether a query does not attend to a key, or there is no such column of scores."""
     beyond = query >= problem.queries if is_transposed else key >= problem.keys
     return beyond | (key > query) if problem.causal else beyond
+
+
+def masked_position(
+    problem: Attention, scores: Tensor, row: Any, k0: Any, i: Any, j: Any, is_transposed: bool
+) -> tuple[Any, Any]:
+    """Return the query and the key of a score, or the last ones in the place of those beyond.
+
+    Scores beyond the end are hidden later, or not stored.
+    """
+    queries, keys = (j, i) if is_transposed else (i, j)
+    rows, columns = scores.shape[::-1] if is_transposed else scores.shape
+    return within(row + queries, rows, problem.queries), within(k0 + keys, columns, problem.keys)
+
+
+def within(place: Any, tile: Any, end: int) -> Any:
+    """Return a place in tiles of this size, or the last place if there are places beyond."""
+    return minimum(place, end - 1) if end % tile else place
 
 
 def holds_flags(mask: Tensor) -> bool:

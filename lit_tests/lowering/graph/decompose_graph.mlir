@@ -507,3 +507,35 @@ func.func @log_softmax(%x : tensor<2x65536xf32>, %z : tensor<2x4096xf32>) -> (te
 // CHECK-NEXT:    %[[L:\d+]] = graph.log %{{\d+}} : tensor<2x1xf32>
 // CHECK-NEXT:    %y = graph.sub %[[D]], %[[L]]
 // CHECK-NEXT:    %w = graph.log_softmax %z
+
+// -----
+
+// A mask whose heads are adjacent in memory is stored in order, once for all operators that read it;
+// one whose keys are adjacent stays, behind views and in an elementwise operator, too.
+
+// CHECK-LABEL: func.func @heads_last
+// CHECK:         %[[P:.*]] = graph.permute %b
+// CHECK-NEXT:    %[[M:.*]] = graph.add %[[P]], %n
+// CHECK-NEXT:    %[[S:.*]] = graph.pack %[[M]] {dims = array<i64: 0, 1, 2>}
+// CHECK-NEXT:    %[[A:.*]] = graph.scaled_dot_product_attention %q, %q, %q, %[[S]]
+// CHECK-NEXT:    graph.scaled_dot_product_attention %[[A]], %q, %q, %[[S]]
+func.func @heads_last(%q: tensor<12x64x64xf16>, %b: tensor<64x64x12xf16>, %n: tensor<64x64xf16>) -> tensor<12x64x64xf16> {
+  %p = graph.permute %b {dims = array<i64: 2, 0, 1>} : (tensor<64x64x12xf16>) -> tensor<12x64x64xf16>
+  %m = graph.add %p, %n : (tensor<12x64x64xf16>, tensor<64x64xf16>) -> tensor<12x64x64xf16>
+  %a = graph.scaled_dot_product_attention %q, %q, %q, %m : (tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>) -> tensor<12x64x64xf16>
+  %y = graph.scaled_dot_product_attention %a, %q, %q, %m : (tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>) -> tensor<12x64x64xf16>
+  func.return %y : tensor<12x64x64xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @keys_last
+// CHECK-NOT:     graph.pack
+func.func @keys_last(%q: tensor<12x64x64xf16>, %b: tensor<64x12x64xf16>, %n: tensor<64x1xf16>) -> tensor<12x64x64xf16> {
+  %p = graph.permute %b {dims = array<i64: 1, 0, 2>} : (tensor<64x12x64xf16>) -> tensor<12x64x64xf16>
+  %t = graph.permute %n {dims = array<i64: 1, 0>} : (tensor<64x1xf16>) -> tensor<1x64xf16>
+  %c = graph.reshape %t : (tensor<1x64xf16>) -> tensor<64x1xf16>
+  %m = graph.add %p, %c : (tensor<12x64x64xf16>, tensor<64x1xf16>) -> tensor<12x64x64xf16>
+  %y = graph.scaled_dot_product_attention %q, %q, %q, %m : (tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>) -> tensor<12x64x64xf16>
+  func.return %y : tensor<12x64x64xf16>
+}

@@ -80,9 +80,98 @@ func.func @exported(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor
 
 // -----
 
+// Masks add up to one, those that are added and those that hide, with the scale that follows them.
+
+// CHECK-LABEL: func.func @masked_twice
+// CHECK:         %[[SUM:.*]] = graph.add %n, %m
+// CHECK-NEXT:    graph.scaled_dot_product_attention %q, %{{.*}}, %v, %[[SUM]] {scale = 1.000000e+00 : f64}
+func.func @masked_twice(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %n: tensor<4x32x32xf16>, %m: tensor<1x32xf16>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %a = graph.add %p, %n : (tensor<4x32x32xf16>, tensor<4x32x32xf16>) -> tensor<4x32x32xf16>
+  %s = graph.add %a, %m : (tensor<4x32x32xf16>, tensor<1x32xf16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %s {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scaled_late
+// CHECK:         %[[ADDED:.*]] = graph.mul %m, %{{.*}}
+// CHECK-NEXT:    %[[INF:.*]] = graph.fill 0xfc00
+// CHECK-NEXT:    %[[MASK:.*]] = graph.where %h, %[[ADDED]], %[[INF]]
+// CHECK-NEXT:    graph.scaled_dot_product_attention %q, %{{.*}}, %v, %[[MASK]] {scale = 5.000000e-01 : f64}
+func.func @scaled_late(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xf16>, %h: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %a = graph.add %p, %m : (tensor<4x32x32xf16>, tensor<32x32xf16>) -> tensor<4x32x32xf16>
+  %i = graph.fill 0xfc00 : f16 : tensor<f16>
+  %b = graph.where %h, %a, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %c = graph.fill 0.5 : f16 : tensor<f16>
+  %s = graph.mul %b, %c : (tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %s {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// Scores of f32 whose operands have been widened, as in GPT-J, and batches that are reshaped between
+// the steps, as in BLOOM: matrices and masks follow the scores.
+
+// CHECK-LABEL: func.func @widened
+// CHECK-DAG:     %[[K:.*]] = graph.reshape %k : (tensor<8x40x16xf16>) -> tensor<2x4x40x16xf16>
+// CHECK-DAG:     %[[Q:.*]] = graph.reshape %q : (tensor<8x32x16xf16>) -> tensor<2x4x32x16xf16>
+// CHECK-DAG:     %[[V:.*]] = graph.reshape %v : (tensor<8x40x8xf16>) -> tensor<2x4x40x8xf16>
+// CHECK-DAG:     %[[A:.*]] = graph.reshape %a : (tensor<8x1x40xf16>) -> tensor<2x4x1x40xf16>
+// CHECK-DAG:     %[[B:.*]] = graph.reshape %b : (tensor<1x32x40xf16>) -> tensor<1x1x32x40xf16>
+// CHECK:         %[[BA:.*]] = graph.add %[[A]], %[[B]]
+// CHECK-NEXT:    %[[MASK:.*]] = graph.add %[[BA]], %m
+// CHECK-NEXT:    %[[Y:.*]] = graph.scaled_dot_product_attention %[[Q]], %[[K]], %[[V]], %[[MASK]] {scale = 2.500000e-01 : f64}
+// CHECK-NEXT:    graph.reshape %[[Y]] : (tensor<2x4x32x8xf16>) -> tensor<8x32x8xf16>
+func.func @widened(%q: tensor<8x32x16xf16>, %k: tensor<8x40x16xf16>, %v: tensor<8x40x8xf16>, %a: tensor<8x1x40xf16>, %b: tensor<1x32x40xf16>, %m: tensor<2x1x32x40xf16>) -> tensor<8x32x8xf16> {
+  %t = graph.permute %k {dims = array<i64: 0, 2, 1>} : (tensor<8x40x16xf16>) -> tensor<8x16x40xf16>
+  %qw = graph.cast %q : (tensor<8x32x16xf16>) -> tensor<8x32x16xf32>
+  %kw = graph.cast %t : (tensor<8x16x40xf16>) -> tensor<8x16x40xf32>
+  %p = graph.matmul %qw, %kw : (tensor<8x32x16xf32>, tensor<8x16x40xf32>) -> tensor<8x32x40xf32>
+  %c = graph.fill 4.0 : f32 : tensor<f32>
+  %s = graph.div %p, %c : (tensor<8x32x40xf32>, tensor<f32>) -> tensor<8x32x40xf32>
+  %aw = graph.cast %a : (tensor<8x1x40xf16>) -> tensor<8x1x40xf32>
+  %0 = graph.add %aw, %s : (tensor<8x1x40xf32>, tensor<8x32x40xf32>) -> tensor<8x32x40xf32>
+  %h = graph.cast %0 : (tensor<8x32x40xf32>) -> tensor<8x32x40xf16>
+  %1 = graph.add %h, %b : (tensor<8x32x40xf16>, tensor<1x32x40xf16>) -> tensor<8x32x40xf16>
+  %2 = graph.reshape %1 : (tensor<8x32x40xf16>) -> tensor<2x4x32x40xf16>
+  %3 = graph.add %2, %m : (tensor<2x4x32x40xf16>, tensor<2x1x32x40xf16>) -> tensor<2x4x32x40xf16>
+  %w = graph.softmax %3 {axis = 3 : i64} : tensor<2x4x32x40xf16>
+  %r = graph.reshape %w : (tensor<2x4x32x40xf16>) -> tensor<8x32x40xf16>
+  %y = graph.matmul %r, %v : (tensor<8x32x40xf16>, tensor<8x40x8xf16>) -> tensor<8x32x8xf16>
+  func.return %y : tensor<8x32x8xf16>
+}
+
+// -----
+
+// A mask for each window, as in Swin: dimensions that are merged are those of the mask, too.
+
+// CHECK-LABEL: func.func @windows
+// CHECK:         %[[M:.*]] = graph.reshape %m : (tensor<1x8x1x32x32xf16>) -> tensor<8x1x32x32xf16>
+// CHECK-NEXT:    %[[MASK:.*]] = graph.add %n, %[[M]]
+// CHECK-NEXT:    graph.scaled_dot_product_attention %q, %{{.*}}, %v, %[[MASK]]
+func.func @windows(%q: tensor<8x4x32x16xf16>, %k: tensor<8x4x16x32xf16>, %v: tensor<8x4x32x16xf16>, %n: tensor<1x4x32x32xf16>, %m: tensor<1x8x1x32x32xf16>) -> tensor<8x4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<8x4x32x16xf16>, tensor<8x4x16x32xf16>) -> tensor<8x4x32x32xf16>
+  %a = graph.add %p, %n : (tensor<8x4x32x32xf16>, tensor<1x4x32x32xf16>) -> tensor<8x4x32x32xf16>
+  %r = graph.reshape %a : (tensor<8x4x32x32xf16>) -> tensor<1x8x4x32x32xf16>
+  %b = graph.add %r, %m : (tensor<1x8x4x32x32xf16>, tensor<1x8x1x32x32xf16>) -> tensor<1x8x4x32x32xf16>
+  %s = graph.reshape %b : (tensor<1x8x4x32x32xf16>) -> tensor<8x4x32x32xf16>
+  %w = graph.softmax %s {axis = 3 : i64} : tensor<8x4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<8x4x32x32xf16>, tensor<8x4x32x16xf16>) -> tensor<8x4x32x16xf16>
+  func.return %y : tensor<8x4x32x16xf16>
+}
+
+// -----
+
 // What stays: weights that something else reads, a softmax over another dimension, numbers other
-// than -inf in the place of scores, a scale that follows the mask, f32, also of the queries alone,
-// and scores that are whole numbers in between.
+// than -inf in the place of scores, -inf that a factor turns into inf, f32, also of the queries
+// alone, a mask of some images of a batch that is reshaped, and scores that are whole numbers in
+// between.
 
 // CHECK-LABEL: func.func @read
 // CHECK-NOT:     graph.scaled_dot_product_attention
@@ -119,16 +208,30 @@ func.func @finite(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4
 
 // -----
 
-// CHECK-LABEL: func.func @scaled_late
+// CHECK-LABEL: func.func @turned
 // CHECK-NOT:     graph.scaled_dot_product_attention
-func.func @scaled_late(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xf16>) -> tensor<4x32x16xf16> {
+func.func @turned(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
   %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
-  %a = graph.add %p, %m : (tensor<4x32x32xf16>, tensor<32x32xf16>) -> tensor<4x32x32xf16>
-  %c = graph.fill 0.5 : f16 : tensor<f16>
+  %i = graph.fill 0xfc00 : f16 : tensor<f16>
+  %a = graph.where %m, %p, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %c = graph.fill -1.0 : f16 : tensor<f16>
   %s = graph.mul %a, %c : (tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
   %w = graph.softmax %s {axis = 2 : i64} : tensor<4x32x32xf16>
   %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
   func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @some_images
+// CHECK-NOT:     graph.scaled_dot_product_attention
+func.func @some_images(%q: tensor<2x4x32x16xf16>, %k: tensor<2x4x16x32xf16>, %v: tensor<8x32x16xf16>, %m: tensor<2x1x32x32xf16>) -> tensor<8x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<2x4x32x16xf16>, tensor<2x4x16x32xf16>) -> tensor<2x4x32x32xf16>
+  %a = graph.add %p, %m : (tensor<2x4x32x32xf16>, tensor<2x1x32x32xf16>) -> tensor<2x4x32x32xf16>
+  %r = graph.reshape %a : (tensor<2x4x32x32xf16>) -> tensor<8x32x32xf16>
+  %w = graph.softmax %r {axis = 2 : i64} : tensor<8x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<8x32x32xf16>, tensor<8x32x16xf16>) -> tensor<8x32x16xf16>
+  func.return %y : tensor<8x32x16xf16>
 }
 
 // -----

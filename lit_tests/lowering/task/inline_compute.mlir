@@ -150,17 +150,41 @@ cuda.kernel @copies(%x : memref<4x8xf32>, %y : memref<4x8xf32>) grid(1) block(32
 // CHECK:           arith.maximumf %{{.*}}, %s : f32
 // CHECK:         %m = memref.load %total[]
 // CHECK-NEXT:    compute.store %m, %y[%t]
-cuda.kernel @reduce(%x : memref<4x3x5xf32>, %y : memref<4xf32>) grid(1) block(4) {
+cuda.kernel @reduce(%x : memref<4x6x5xf32>, %y : memref<4xf32>) grid(1) block(4) {
   %t = cuda.thread_id x
   %g = compute.grid (%i) {
-    %m = compute.reduce max [3] (%k) {
+    %m = compute.reduce max [6] (%k) {
       %s = compute.reduce add [5] (%l) {
-        %v = compute.load %x[%i, %k, %l] : memref<4x3x5xf32>
+        %v = compute.load %x[%i, %k, %l] : memref<4x6x5xf32>
         compute.yield %v : f32
       } : f32
       compute.yield %s : f32
     } : f32
     compute.yield %m : f32
+  } : tensor<4xf32>
+  %v = compute.load %g[%t] : tensor<4xf32>
+  compute.store %v, %y[%t] : memref<4xf32>
+}
+
+// -----
+
+// A reduction of up to four elements is no loop, so that its loads can be vectors.
+
+// CHECK-LABEL: cuda.kernel @short
+// CHECK-NOT:     scf.for
+// CHECK:         %[[A:.*]] = compute.load %x[%t, %{{.*}}]
+// CHECK-NEXT:    %[[B:.*]] = compute.load %x[%t, %{{.*}}]
+// CHECK-NEXT:    %[[SUM:.*]] = arith.addf %[[A]], %[[B]] : f32
+// CHECK-NEXT:    compute.store %[[SUM]], %y[%t]
+
+cuda.kernel @short(%x : memref<4x2xf32>, %y : memref<4xf32>) grid(1) block(4) {
+  %t = cuda.thread_id x
+  %g = compute.grid (%i) {
+    %s = compute.reduce add [2] (%k) {
+      %v = compute.load %x[%i, %k] : memref<4x2xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %s : f32
   } : tensor<4xf32>
   %v = compute.load %g[%t] : tensor<4xf32>
   compute.store %v, %y[%t] : memref<4xf32>
