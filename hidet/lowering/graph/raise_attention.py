@@ -52,12 +52,12 @@ def raise_attention(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
     softmax, element = _weights(op.lhs), element_type(op.result)
     if not isinstance(softmax, graph.SoftmaxOp) or element not in (f16, bf16):
         return None
-    shape = shape_of(softmax.x)
-    if softmax.axis.value.data != len(shape) - 1:
+    full = shape_of(softmax.x)
+    if softmax.axis.value.data != len(full) - 1:
         return None
-    matches = _scores(softmax.x)
-    scores = next((s for s in matches if all(_fits(m, shape, element) for m in s.masks)), None)
-    if scores is None:
+    shapes = ((each, _shape_for(each, full, element)) for each in _scores(softmax.x))
+    scores, shape = next((found for found in shapes if found[1] is not None), (None, None))
+    if scores is None or shape is None:
         return None
     product = scores.product
     query, one = _unscaled(_narrow(product.lhs, element))
@@ -108,6 +108,13 @@ def _factor(op: BinaryOp) -> float | None:
     """Return the number that the first operand is multiplied by, if it is one."""
     number = _number(op.rhs)
     return 1 / number if number and type(op) is graph.DivOp else number
+
+
+def _shape_for(scores: Scores, shape: Sequence[int], element: Attribute) -> Sequence[int] | None:
+    """Return the shape of a softmax, or another of its scores, with a batch that all masks fit."""
+    shapes = [shape, *(mask.shape for mask in scores.masks)]
+    fit = (each for each in shapes if all(_fits(mask, each, element) for mask in scores.masks))
+    return next(fit, None)
 
 
 def _fits(mask: Mask, shape: Sequence[int], element: Attribute) -> bool:

@@ -16,7 +16,7 @@ from hidet.lowering.templates.gemv_config import is_bound_by_memory
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.tilings import fastest
 
-SPLITS = (2, 4, 8, 16)
+SPLITS = (2, 3, 4, 8, 9, 16)
 
 PART_BYTES = 128
 """The granularity of a slice in bytes per row: a cache line."""

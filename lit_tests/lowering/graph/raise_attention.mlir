@@ -149,7 +149,8 @@ func.func @widened(%q: tensor<8x32x16xf16>, %k: tensor<8x40x16xf16>, %v: tensor<
 
 // -----
 
-// A mask for each window, as in Swin: dimensions that are merged are those of the mask, too.
+// A mask for each window, as in Swin: dimensions that are merged are those of the mask, too. If the
+// same windows of all images have one mask, it says what the batch is.
 
 // CHECK-LABEL: func.func @windows
 // CHECK:         %[[M:.*]] = graph.reshape %m : (tensor<1x8x1x32x32xf16>) -> tensor<8x1x32x32xf16>
@@ -168,9 +169,29 @@ func.func @windows(%q: tensor<8x4x32x16xf16>, %k: tensor<8x4x16x32xf16>, %v: ten
 
 // -----
 
+// CHECK-LABEL: func.func @images
+// CHECK-DAG:     %[[N:.*]] = graph.reshape %n : (tensor<1x4x32x32xf16>) -> tensor<1x1x4x32x32xf16>
+// CHECK-DAG:     %[[Q:.*]] = graph.reshape %q : (tensor<16x4x32x16xf16>) -> tensor<2x8x4x32x16xf16>
+// CHECK:         %[[MASK:.*]] = graph.add %[[N]], %m
+// CHECK-NEXT:    %[[Y:.*]] = graph.scaled_dot_product_attention %[[Q]], %{{.*}}, %{{.*}}, %[[MASK]]
+// CHECK-NEXT:    graph.reshape %[[Y]] : (tensor<2x8x4x32x16xf16>) -> tensor<64x32x16xf16>
+func.func @images(%q: tensor<16x4x32x16xf16>, %k: tensor<16x4x16x32xf16>, %v: tensor<64x32x16xf16>, %n: tensor<1x4x32x32xf16>, %m: tensor<1x8x1x32x32xf16>) -> tensor<64x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<16x4x32x16xf16>, tensor<16x4x16x32xf16>) -> tensor<16x4x32x32xf16>
+  %a = graph.add %p, %n : (tensor<16x4x32x32xf16>, tensor<1x4x32x32xf16>) -> tensor<16x4x32x32xf16>
+  %r = graph.reshape %a : (tensor<16x4x32x32xf16>) -> tensor<2x8x4x32x32xf16>
+  %b = graph.add %r, %m : (tensor<2x8x4x32x32xf16>, tensor<1x8x1x32x32xf16>) -> tensor<2x8x4x32x32xf16>
+  %s = graph.reshape %b : (tensor<2x8x4x32x32xf16>) -> tensor<16x4x32x32xf16>
+  %w = graph.softmax %s {axis = 3 : i64} : tensor<16x4x32x32xf16>
+  %t = graph.reshape %w : (tensor<16x4x32x32xf16>) -> tensor<64x32x32xf16>
+  %y = graph.matmul %t, %v : (tensor<64x32x32xf16>, tensor<64x32x16xf16>) -> tensor<64x32x16xf16>
+  func.return %y : tensor<64x32x16xf16>
+}
+
+// -----
+
 // What stays: weights that something else reads, a softmax over another dimension, numbers other
 // than -inf in the place of scores, -inf that a factor turns into inf, f32, also of the queries
-// alone, a mask of some images of a batch that is reshaped, and scores that are whole numbers in
+// alone, masks for batches that differ, and scores that are whole numbers in
 // between.
 
 // CHECK-LABEL: func.func @read
@@ -225,13 +246,15 @@ func.func @turned(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4
 
 // CHECK-LABEL: func.func @some_images
 // CHECK-NOT:     graph.scaled_dot_product_attention
-func.func @some_images(%q: tensor<2x4x32x16xf16>, %k: tensor<2x4x16x32xf16>, %v: tensor<8x32x16xf16>, %m: tensor<2x1x32x32xf16>) -> tensor<8x32x16xf16> {
+func.func @some_images(%q: tensor<2x4x32x16xf16>, %k: tensor<2x4x16x32xf16>, %v: tensor<2x4x32x16xf16>, %m: tensor<2x1x32x32xf16>, %n: tensor<1x2x32x32xf16>) -> tensor<2x4x32x16xf16> {
   %p = graph.matmul %q, %k : (tensor<2x4x32x16xf16>, tensor<2x4x16x32xf16>) -> tensor<2x4x32x32xf16>
   %a = graph.add %p, %m : (tensor<2x4x32x32xf16>, tensor<2x1x32x32xf16>) -> tensor<2x4x32x32xf16>
-  %r = graph.reshape %a : (tensor<2x4x32x32xf16>) -> tensor<8x32x32xf16>
-  %w = graph.softmax %r {axis = 2 : i64} : tensor<8x32x32xf16>
-  %y = graph.matmul %w, %v : (tensor<8x32x32xf16>, tensor<8x32x16xf16>) -> tensor<8x32x16xf16>
-  func.return %y : tensor<8x32x16xf16>
+  %r = graph.reshape %a : (tensor<2x4x32x32xf16>) -> tensor<4x2x32x32xf16>
+  %b = graph.add %r, %n : (tensor<4x2x32x32xf16>, tensor<1x2x32x32xf16>) -> tensor<4x2x32x32xf16>
+  %s = graph.reshape %b : (tensor<4x2x32x32xf16>) -> tensor<2x4x32x32xf16>
+  %w = graph.softmax %s {axis = 3 : i64} : tensor<2x4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<2x4x32x32xf16>, tensor<2x4x32x16xf16>) -> tensor<2x4x32x16xf16>
+  func.return %y : tensor<2x4x32x16xf16>
 }
 
 // -----
