@@ -11,11 +11,10 @@ from xdsl.rewriter import InsertPoint
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
-from hidet.dialects.effects import has_trait
 from hidet.dialects.graph.attention import AttentionGradientOp, ScoresOp
 from hidet.dialects.graph.base import element_type, shape_of
-from hidet.dialects.graph.elementwise import Elementwise
 from hidet.lowering.graph.graph_builder import GraphBuilder
+from hidet.lowering.graph.memory_order import adjacent_dim
 from hidet.lowering.templates import attention_config, backward_config
 
 
@@ -139,26 +138,14 @@ def pack_mask(b: GraphBuilder, op: ScoresOp, mask: SSAValue) -> None:
 
     Relative position biases are often gathered with heads last. Operators with one mask share it.
     """
-    owner = mask.owner
-    if not isinstance(owner, Operation) or has_adjacent_keys(mask):
+    owner, rank = mask.owner, len(shape_of(mask))
+    if not isinstance(owner, Operation) or adjacent_dim(mask) in (None, rank - 1):
         return
     packs = (use.operation for use in mask.uses if isinstance(use.operation, graph.PackOp))
     pack = next(packs, None)
     if pack is None:
-        order = range(len(shape_of(mask)))
-        pack = b.insert(graph.PackOp(mask, order), InsertPoint.after(owner))
+        pack = b.insert(graph.PackOp(mask, range(rank)), InsertPoint.after(owner))
     op.operands = [pack.result if each is mask else each for each in op.operands]
-
-
-def has_adjacent_keys(mask: SSAValue) -> bool:
-    """Return whether the last dimension of a mask is the fastest in memory, as far as is known."""
-    op, sizes = mask.owner, shape_of(mask)
-    if isinstance(op, graph.PermuteOp) and op.dims.get_values()[-1] != len(sizes) - 1:
-        return False
-    is_view = isinstance(op, graph.PermuteOp | graph.ReshapeOp | graph.ExpandOp)
-    if not isinstance(op, Operation) or not (is_view or has_trait(type(op), Elementwise)):
-        return True
-    return all(has_adjacent_keys(x) for x in op.operands if shape_of(x)[-1:] == sizes[-1:])
 
 
 ATTENTION: dict[type[Operation], Callable[..., SSAValue | None]] = {

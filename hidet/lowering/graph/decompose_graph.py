@@ -25,6 +25,7 @@ from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.attention import ATTENTION
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
+from hidet.lowering.graph.memory_order import reads_columns
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, mean_and_variance
 from hidet.lowering.graph.pointwise import decompose_pointwise, has_channels_first_only
 from hidet.lowering.single_walk import Rule, apply_rules
@@ -43,15 +44,20 @@ cuTensorMapEncodeTiled)."""
 def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp, arch: Arch) -> SSAValue | None:
     """A matmul of f16 or bf16 is accumulated in f32 and cast, so that epilogues use f32.
 
-    Large operands of TF32 are packed along K: tensor cores transpose 16-bit elements only.
+    Large operands of TF32 are packed along K: tensor cores transpose 16-bit elements only. If
+    columns are adjacent in memory, the transposed product is computed, so that the result's are.
     """
     element, lhs, rhs = op.result_type.element_type, op.lhs, op.rhs
+    is_swapped = reads_columns(op)
+    if is_swapped:
+        lhs, rhs = b.transposed(rhs), b.transposed(lhs)
     if op.precision.data == "tf32" and is_large(lhs, rhs):
         lhs, rhs = packed_along(b, lhs, -1), packed_along(b, rhs, -2)
     lhs, rhs = aligned(b, lhs, rhs, op.precision, arch)
     if sum_type(element, op.precision) == element and (lhs, rhs) == (op.lhs, op.rhs):
         return None
-    return b.cast(b.matmul(lhs, rhs, op.precision), element)
+    product = b.cast(b.matmul(lhs, rhs, op.precision), element)
+    return b.transposed(product) if is_swapped else product
 
 
 def is_large(lhs: SSAValue, rhs: SSAValue) -> bool:
@@ -114,8 +120,17 @@ def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:
 
 
 def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValue:
-    """A matrix of x [..., I], times the transposed weight, plus bias."""
+    """A matrix of x [..., I], times the transposed weight, plus bias.
+
+    If columns of x are adjacent in memory, it is the weight times them, so that the result's are.
+    """
     element = element_type(op.x)
+    if reads_columns(op):
+        total = b.matmul(op.weight, b.transposed(op.x), op.precision)
+        if op.bias is not None:
+            column = b.reshape(op.bias, [*shape_of(op.bias), 1])
+            total = b.emit(graph.AddOp(total, b.cast(column, element_type(total))))
+        return b.transposed(b.cast(total, element))
     *leading, inputs = shape_of(op.x)
     matrix = b.reshape(op.x, [prod(leading), inputs])
     operands = aligned(b, matrix, b.transposed(op.weight), op.precision, arch)
@@ -421,7 +436,8 @@ class DecomposeGraphPass(ModulePass):
     """Decompose composite operators into a small set that the lowerings support.
 
     linear, softmax, layer_norm and rms_norm are decomposed, and attention and its gradients
-    unless a template computes them in one kernel. conv2d becomes a matmul of windows, unless it is
+    unless a template computes them in one kernel. Weights times columns that are adjacent in memory
+    are transposed matmuls. conv2d becomes a matmul of windows, unless it is
     depthwise; neither has a bias. In programs that keep channels first, one of single pixels is a
     batch of matmuls. matmul and conv2d accumulate in f32 for f16 and bf16, followed by a cast, so
     that ops fused with them use f32. Large operands with rows that TMA cannot load are copied into

@@ -50,9 +50,18 @@ class GraphBuilder(LocatedBuilder):
         return self.emit(graph.SliceOp(x, starts=starts, stops=stops, steps=[1] * len(stops)))
 
     def transposed(self, x: SSAValue) -> SSAValue:
-        """Return the matrices of a tensor transposed."""
-        rank = len(shape_of(x))
-        return self.permute(x, [*range(rank - 2), rank - 1, rank - 2])
+        """Return matrices transposed: those that they are a transposed view of, or a view."""
+        view, rank = transposed_view(x), len(shape_of(x))
+        return self.permute(x, [*range(rank - 2), rank - 1, rank - 2]) if view is None else view
+
+
+def transposed_view(matrix: SSAValue) -> SSAValue | None:
+    """Return the matrices that these are a transposed view of, if they are one."""
+    *batch, rows, columns = range(len(shape_of(matrix)))
+    op = matrix.owner
+    if not isinstance(op, graph.PermuteOp):
+        return None
+    return op.x if list(op.dims.get_values()) == [*batch, columns, rows] else None
 
 
 def largest_divisor(number: int, most: int) -> int:

@@ -13,7 +13,7 @@ from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.dialects.graph.elementwise import BinaryOp
-from hidet.lowering.graph.graph_builder import GraphBuilder
+from hidet.lowering.graph.graph_builder import GraphBuilder, transposed_view
 from hidet.lowering.single_walk import apply_rules
 
 
@@ -62,7 +62,7 @@ def raise_attention(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
     product = scores.product
     query, one = _unscaled(_narrow(product.lhs, element))
     keys, other = _unscaled(_narrow(product.rhs, element))
-    view = _transposed_view(keys)
+    view = transposed_view(keys)
     key = _narrow(keys if view is None else view, element)
     inner, outer = shape_of(product.result), shape_of(op.lhs)
     matrices = (query, inner), (key, inner), (op.rhs, outer)
@@ -235,15 +235,6 @@ def _unscaled(value: SSAValue) -> tuple[SSAValue, float]:
 def _number(value: SSAValue) -> float | None:
     op = value.owner
     return float(op.value.value.data) if isinstance(op, graph.FillOp) else None
-
-
-def _transposed_view(matrix: SSAValue) -> SSAValue | None:
-    """Return the matrices that these are a transposed view of, if they are one."""
-    *batch, rows, columns = range(len(shape_of(matrix)))
-    op = matrix.owner
-    if not isinstance(op, graph.PermuteOp):
-        return None
-    return op.x if list(op.dims.get_values()) == [*batch, columns, rows] else None
 
 
 @dataclass(frozen=True)

@@ -539,3 +539,65 @@ func.func @keys_last(%q: tensor<12x64x64xf16>, %b: tensor<64x12x64xf16>, %n: ten
   %y = graph.scaled_dot_product_attention %q, %q, %q, %m : (tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>, tensor<12x64x64xf16>) -> tensor<12x64x64xf16>
   func.return %y : tensor<12x64x64xf16>
 }
+
+// -----
+
+// Tokens are mixed where channels are adjacent: the product of the weight and the columns, whose
+// result has adjacent channels, too. So it goes on behind an activation.
+
+// CHECK-LABEL: func.func @mix_tokens
+// CHECK:         %[[H:.*]] = graph.matmul %w, %x : (tensor<128x64xf32>, tensor<2x64x96xf32>) -> tensor<2x128x96xf32>
+// CHECK:         %[[B:.*]] = graph.reshape %b : (tensor<128xf32>) -> tensor<128x1xf32>
+// CHECK-NEXT:    %[[S:.*]] = graph.add %[[H]], %[[B]]
+// CHECK-NEXT:    %[[P:.*]] = graph.permute %[[S]] {dims = array<i64: 0, 2, 1>}
+// CHECK-NEXT:    %g = graph.gelu %[[P]]
+// CHECK:         %[[T:.*]] = graph.permute %g {dims = array<i64: 0, 2, 1>}
+// CHECK:         graph.matmul %{{.*}}, %[[T]] : (tensor<2x64x128xf32>, tensor<2x128x96xf32>) -> tensor<2x64x96xf32>
+func.func @mix_tokens(%x : tensor<2x64x96xf32>) -> tensor<2x64x96xf32> {
+  %w = graph.constant "w" : tensor<128x64xf32>
+  %b = graph.constant "b" : tensor<128xf32>
+  %v = graph.constant "v" : tensor<128x64xf32>
+  %t = graph.permute %x {dims = array<i64: 0, 2, 1>} : (tensor<2x64x96xf32>) -> tensor<2x96x64xf32>
+  %h = graph.linear %t, %w, %b : (tensor<2x96x64xf32>, tensor<128x64xf32>, tensor<128xf32>) -> tensor<2x96x128xf32>
+  %g = graph.gelu %h : tensor<2x96x128xf32>
+  %e = graph.expand %v : (tensor<128x64xf32>) -> tensor<2x128x64xf32>
+  %m = graph.matmul %g, %e : (tensor<2x96x128xf32>, tensor<2x128x64xf32>) -> tensor<2x96x64xf32>
+  %y = graph.permute %m {dims = array<i64: 0, 2, 1>} : (tensor<2x96x64xf32>) -> tensor<2x64x96xf32>
+  func.return %y : tensor<2x64x96xf32>
+}
+
+// -----
+
+// Images have adjacent channels, also behind a norm; a token's channels are rows.
+
+// CHECK-LABEL: func.func @mix_channels
+// CHECK:         graph.matmul %{{.*}}, %{{.*}} : (tensor<128x64xf32>, tensor<64x128xf32>) -> tensor<128x128xf32>
+func.func @mix_channels(%x : tensor<2x3x8x8xf32>) -> tensor<2x64x128xf32> {
+  %f = graph.constant "f" : tensor<64x3x1x1xf32>
+  %w = graph.constant "w" : tensor<128x64xf32>
+  %c = graph.conv2d %x, %f : (tensor<2x3x8x8xf32>, tensor<64x3x1x1xf32>) -> tensor<2x64x8x8xf32>
+  %r = graph.reshape %c : (tensor<2x64x8x8xf32>) -> tensor<2x64x64xf32>
+  %t = graph.permute %r {dims = array<i64: 0, 2, 1>} : (tensor<2x64x64xf32>) -> tensor<2x64x64xf32>
+  %n = graph.layer_norm %t : tensor<2x64x64xf32>
+  %y = graph.linear %n, %w : (tensor<2x64x64xf32>, tensor<128x64xf32>) -> tensor<2x64x128xf32>
+  func.return %y : tensor<2x64x128xf32>
+}
+
+// -----
+
+// What stays: products of two activations, few columns, and columns of a single matrix.
+
+// CHECK-LABEL: func.func @rows
+// CHECK:         graph.matmul %t, %z : (tensor<2x96x64xf32>, tensor<2x64x96xf32>) -> tensor<2x96x96xf32>
+// CHECK:         graph.matmul %{{.*}}, %{{.*}} : (tensor<32x64xf32>, tensor<64x128xf32>) -> tensor<32x128xf32>
+// CHECK:         graph.matmul %{{.*}}, %{{.*}} : (tensor<96x64xf32>, tensor<64x128xf32>) -> tensor<96x128xf32>
+func.func @rows(%x : tensor<2x64x96xf32>, %z : tensor<2x64x96xf32>, %f : tensor<2x64x16xf32>, %o : tensor<64x96xf32>) -> (tensor<2x96x96xf32>, tensor<2x16x128xf32>, tensor<96x128xf32>) {
+  %w = graph.constant "w" : tensor<128x64xf32>
+  %t = graph.permute %x {dims = array<i64: 0, 2, 1>} : (tensor<2x64x96xf32>) -> tensor<2x96x64xf32>
+  %m = graph.matmul %t, %z : (tensor<2x96x64xf32>, tensor<2x64x96xf32>) -> tensor<2x96x96xf32>
+  %u = graph.permute %f {dims = array<i64: 0, 2, 1>} : (tensor<2x64x16xf32>) -> tensor<2x16x64xf32>
+  %n = graph.linear %u, %w : (tensor<2x16x64xf32>, tensor<128x64xf32>) -> tensor<2x16x128xf32>
+  %v = graph.permute %o {dims = array<i64: 1, 0>} : (tensor<64x96xf32>) -> tensor<96x64xf32>
+  %p = graph.linear %v, %w : (tensor<96x64xf32>, tensor<128x64xf32>) -> tensor<96x128xf32>
+  func.return %m, %n, %p : tensor<2x96x96xf32>, tensor<2x16x128xf32>, tensor<96x128xf32>
+}

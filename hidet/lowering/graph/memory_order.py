@@ -1,0 +1,85 @@
+"""Which dimension of a tensor will be the fastest in memory, as far as the graph tells."""
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from hidet.dialects import graph
+from hidet.dialects.graph.base import shape_of
+from hidet.dialects.graph.elementwise import BitwiseNotOp, RetypingOp, TwoOperandsOp, UnaryOp
+from hidet.dialects.graph.reduction import NormOp
+from hidet.dialects.graph.shape import LookupOp
+
+IN_ORDER = graph.ConstantOp, LookupOp
+"""Operators whose results lie in memory in the order of their dimensions, as do arguments."""
+
+VIEWS = graph.PermuteOp, graph.ReshapeOp, graph.ExpandOp
+ELEMENTWISE = UnaryOp, TwoOperandsOp, RetypingOp, BitwiseNotOp, graph.WhereOp
+"""Operators whose results lie in memory as an operand does: the first of the same shape."""
+
+MIN_COLUMNS = 64
+"""The fewest columns and outputs of a product of a weight and columns."""
+
+
+def adjacent_dim(x: SSAValue, products: int = 2) -> int | None:
+    """Return the dimension whose elements will be adjacent in memory, None if that is not known.
+
+    Elementwise operators and norms take the order of what they read first (`order-dimensions`), and
+    images have channels last. At most so many products are looked at.
+    """
+    followed: list[Operation] = []
+    while isinstance(op := x.owner, Operation) and (source := _followed(op)) is not None:
+        followed.append(op)
+        x = source
+    op, last = x.owner, len(shape_of(x)) - 1
+    dim = None
+    if isinstance(op, (Block, *IN_ORDER)):
+        dim = last
+    elif isinstance(op, graph.Conv2dOp):
+        dim = 1
+    elif isinstance(op, graph.LinearOp | graph.MatmulOp):
+        dim = last - (products > 0 and reads_columns(op, products - 1))
+    for op in reversed(followed):
+        dim = None if dim is None else _moved(op, dim)
+    return dim
+
+
+def reads_columns(op: graph.LinearOp | graph.MatmulOp, products: int = 1) -> bool:
+    """Return whether columns of matrices [.., M, I] times a weight are adjacent, not their rows.
+
+    Then the product of the weight [O, I] and the transposed matrices [.., I, M] loads rows, and
+    what reads the result, transposed like x, does so too: mixers mix tokens so.
+    """
+    x, weight = op.operands[:2]
+    *batch, rows, _ = shape_of(x)
+    is_wide = rows % 8 == 0 and min(rows, shape_of(op.result)[-1]) >= MIN_COLUMNS
+    is_candidate = bool(batch) and is_wide and _is_constant(weight)
+    return is_candidate and adjacent_dim(x, products) == len(batch)
+
+
+def _is_constant(x: SSAValue) -> bool:
+    """Return whether a value is a view of a constant."""
+    while isinstance(x.owner, VIEWS):
+        x = x.owner.operands[0]
+    return isinstance(x.owner, graph.ConstantOp)
+
+
+def _followed(op: Operation) -> SSAValue | None:
+    """Return the operand of a view, a norm or an elementwise operator whose order it takes."""
+    if isinstance(op, (*VIEWS, NormOp)):
+        return op.operands[0]
+    if not isinstance(op, ELEMENTWISE):
+        return None
+    shape = shape_of(op.results[0])
+    return next((each for each in op.operands if shape_of(each) == shape), None)
+
+
+def _moved(op: Operation, dim: int) -> int | None:
+    """Return the dimension of the result of an operator that is this one of its operand."""
+    if isinstance(op, graph.PermuteOp):
+        return op.dims.get_values().index(dim)
+    if not isinstance(op, VIEWS):
+        return dim
+    before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+    if before[: dim + 1] == after[: dim + 1]:
+        return dim
+    from_end = len(before) - dim
+    return len(after) - from_end if before[-from_end:] == after[-from_end:] else None
