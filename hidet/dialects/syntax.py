@@ -1,7 +1,6 @@
 """Assembly directives shared by several dialects."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntAttr
 from xdsl.ir import Attribute, Block, Region
@@ -75,25 +74,5 @@ class IndexedRegion(assembly.CustomDirective):
                     printer.print_string(" : ")
                     printer.print_attribute(argument.type)
         print_body(printer, region)
-        state.last_was_punctuation = False
-        state.should_emit_space = True
-
-
-@assembly.irdl_custom_directive
-class IntegerList(assembly.CustomDirective):
-    """`[1, 2, 3]`: an array of integers without their types."""
-
-    values: assembly.AttributeVariable
-
-    def parse(self, parser: Parser, state: assembly.ParsingState) -> None:
-        """Parse integers in square brackets."""
-        self.values.set(state, parse_int_array(parser))
-
-    def print(self, printer: Printer, state: assembly.PrintingState, op: IRDLOperation) -> None:
-        """Print the integers in square brackets."""
-        state.print_whitespace(printer)
-        values = cast("ArrayAttr[IntAttr]", self.values.get(op))
-        with printer.in_square_brackets():
-            printer.print_list([value.data for value in values], printer.print_int)
         state.last_was_punctuation = False
         state.should_emit_space = True

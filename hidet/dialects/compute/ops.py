@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
+    DenseArrayBase,
     DictionaryAttr,
     IndexType,
-    IntAttr,
     MemRefType,
     TensorType,
+    i64,
 )
 from xdsl.dialects.utils import parse_assignment, print_assignment
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -38,7 +38,7 @@ from xdsl.utils.str_enum import StrEnum
 from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
 from hidet.dialects.fields import FieldsOp, element_def, enum_attribute
 from hidet.dialects.shaped import element_of, is_memref, shape_of
-from hidet.dialects.syntax import IndexedRegion, IntegerList, int_array, parse_body, print_body
+from hidet.dialects.syntax import IndexedRegion, parse_body, print_body
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
@@ -166,25 +166,22 @@ class ReduceOp(IndexedOp):
     name = "compute.reduce"
 
     kind = prop_def(ReduceKindAttr)
-    extents = prop_def(ArrayAttr[IntAttr])
+    extents = prop_def(DenseArrayBase.constr(i64))
     result = result_def()
 
-    assembly_format = (
-        "$kind custom<IntegerList>($extents) custom<IndexedRegion>($body) attr-dict "
-        "`:` type($result)"
-    )
-    custom_directives = (IndexedRegion, IntegerList)
+    assembly_format = "$kind $extents custom<IndexedRegion>($body) attr-dict `:` type($result)"
+    custom_directives = (IndexedRegion,)
     traits = traits_def(Pure())
 
     def __init__(
         self, kind: ReduceKind, extents: Sequence[int], result_type: Attribute, body: Region
     ) -> None:
-        super().__init__(body, kind, int_array(extents), result_type)
+        super().__init__(body, kind, extents, result_type)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The reduced extents."""
-        return tuple(extent.data for extent in self.extents)
+        return self.extents.get_values()
 
     def verify_(self) -> None:
         """Check the arguments and the yielded type."""

@@ -89,10 +89,10 @@ func.func @reduce(%x : tensor<4x3x3xf32>, %n : tensor<4xi32>) {
 // CHECK:           %smallest = compute.reduce min [] () {
 
 // GENERIC-LABEL: sym_name = "reduce"
-// GENERIC:       "compute.reduce"() <{kind = #compute<kind max>, extents = [#builtin.int<3>, #builtin.int<3>]}> ({
+// GENERIC:       "compute.reduce"() <{kind = #compute<kind max>, extents = array<i64: 3, 3>}> ({
 // GENERIC:       "compute.reduce"() <{kind = #compute<kind add>
 // GENERIC:       "compute.reduce"() <{kind = #compute<kind mul>
-// GENERIC:       "compute.reduce"() <{kind = #compute<kind min>, extents = []}> ({
+// GENERIC:       "compute.reduce"() <{kind = #compute<kind min>, extents = array<i64>}> ({
 
 // -----
 
