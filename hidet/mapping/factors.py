@@ -111,14 +111,20 @@ def read_hints(rank: int, hints: str | None) -> tuple[int, ...]:
 
     `p`, by which the original Hidet parallelizes a loop over cores, is ignored.
     """
-    found = _HINT.findall(hints or "")
-    if hints is not None and (_HINT.sub("", hints) or len(found) not in (1, rank)):
+    found = split_hints("." if hints is None else hints)
+    if found is None or len(found) not in (1, rank):
         raise MappingError(
             f"attrs={hints!r} has no hints for the {rank} loops of a repeat factor",
             hint="'u' unrolls a loop, '.' leaves it as it is: one for each, or one for all",
         )
-    amounts = [_amount(hint) for hint in _HINT.findall(hints or ".")]
+    amounts = [_amount(hint) for hint in found]
     return tuple(amounts * (rank if len(amounts) == 1 else 1))
+
+
+def split_hints(text: str) -> list[str] | None:
+    """Return the hint of each loop in a text such as `u.u4`, None if there is anything else."""
+    found: list[str] = _HINT.findall(text)
+    return found if "".join(found) == text else None
 
 
 def _amount(hint: str) -> int:

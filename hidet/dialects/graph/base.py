@@ -10,12 +10,8 @@ from typing import ClassVar, NamedTuple, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    BFloat16Type,
     BoolAttr,
     DenseArrayBase,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -69,8 +65,6 @@ NUMBER = FloatAttr.constr() | IntegerAttr.constr()
 """The constraint of a tensor element."""
 FALSE = BoolAttr.from_bool(False)
 
-_FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
-
 
 def tensor_type(value: Value) -> Tensor:
     """Return the type of a tensor."""
@@ -93,7 +87,7 @@ def element_type(value: Value) -> Attribute:
 
 def is_float(element: Attribute) -> TypeGuard[AnyFloat]:
     """Return whether an element type is a floating-point type."""
-    return isinstance(element, _FLOATS)
+    return isinstance(element, AnyFloat)
 
 
 def is_integer(element: Attribute) -> TypeGuard[IntegerType]:

@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 from hidet.arch.hopper import REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
 from hidet.dialects import cuda
+from hidet.dialects.task.group import BARRIERS
 from hidet.errors import ScriptError
 from hidet.frontends.script.instructions import instruction, known_number
 from hidet.frontends.script.messages import describe
@@ -69,10 +70,6 @@ def cluster_sync() -> None:
     cluster_wait()
 
 
-NAMED_BARRIERS = 16
-"""The number of barriers of a block (PTX ISA, barrier)."""
-
-
 def setmaxnreg(nregs: object, action: object) -> None:
     """Release registers, `setmaxnreg(40, "dec")`, or request more, `setmaxnreg(232, "inc")`.
 
@@ -117,7 +114,7 @@ def _named(barrier: object, count: object) -> tuple[SSAValue, int]:
     known = [extent for extent in extents if isinstance(extent, int)]
     block = prod(known) if len(known) == len(extents) else MAX_THREADS_PER_BLOCK
     if isinstance(barrier, int):
-        known_number("the number of a barrier", barrier, range(NAMED_BARRIERS))
+        known_number("the number of a barrier", barrier, range(BARRIERS))
     threads = known_number(
         "the number of threads",
         block if count is None else count,

@@ -1,7 +1,6 @@
 """What the loops of scripts iterate over: ranges, grids, tasks of a mapping, warp groups."""
 
 import operator
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -11,6 +10,7 @@ from hidet.frontends.script.scalars import Index, Scalar, is_integer, scalar_of
 from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import as_tuple, check_shape, plain_number
 from hidet.mapping import TaskMap
+from hidet.mapping.factors import split_hints
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,13 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
         bind_tuple = True
     if extents and isinstance(extents[-1], str):
         extents, attrs = extents[:-1], extents[-1]
-    hints = _hints(attrs or ".")
+    hints = split_hints(attrs or ".")
+    if hints is None:
+        raise ScriptError(
+            f"unknown hints {attrs!r} of a grid",
+            hint="'u' unrolls a loop, 'u4' unrolls by four, 'u+' unrolls at compile time, 'p' runs "
+            "it in parallel on the CPU, '.' does nothing",
+        )
     if len(hints) == 1:
         hints *= len(extents)
     if len(hints) != len(extents):
@@ -172,21 +178,6 @@ def grid(*extents: object, attrs: str | None = None, bind_tuple: bool = False) -
         unroll, parallel = (amount if hint[0] == letter else False for letter in "up")
         loops.append(Range(0, bound, 1, unroll, hint == "u+", parallel))
     return Grid(tuple(loops), bind_tuple)
-
-
-_HINT = re.compile(r"u(\d+|\+)?|p\d*|\.")
-
-
-def _hints(text: str) -> list[str]:
-    """Split `u.u4` into the hint of each loop."""
-    hints = [match[0] for match in _HINT.finditer(text)]
-    if "".join(hints) != text:
-        raise ScriptError(
-            f"unknown hints {text!r} of a grid",
-            hint="'u' unrolls a loop, 'u4' unrolls by four, 'u+' unrolls at compile time, 'p' runs "
-            "it in parallel on the CPU, '.' does nothing",
-        )
-    return hints
 
 
 WORKER_METHODS = ("on", "map", "single_task_of", "tasks_of", "worker2task")

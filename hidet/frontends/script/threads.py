@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from operator import methodcaller
 
 from xdsl.ir import SSAValue
 
@@ -17,30 +17,15 @@ from hidet.frontends.script.scalars import Index, Scalar, constant, convert, is_
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, I32, I64, INDEX, U32, ScalarType
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True)
-class AlongDimensions(Value, Generic[T]):
+class AlongDimensions(Value):
     """A value along each dimension, such as `threadIdx`."""
 
     name: str
-    _along: Callable[[Dimension], T]
+    _along: Callable[[Dimension], Index]
 
-    @property
-    def x(self) -> T:
-        """The value along x."""
-        return self._along(Dimension.X)
-
-    @property
-    def y(self) -> T:
-        """The value along y."""
-        return self._along(Dimension.Y)
-
-    @property
-    def z(self) -> T:
-        """The value along z."""
-        return self._along(Dimension.Z)
+    x, y, z = (property(methodcaller("_along", dimension)) for dimension in Dimension)
 
     def __repr__(self) -> str:
         return f"the vector {self.name} (x, y, z)"
@@ -51,11 +36,11 @@ def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
     return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
 
 
-def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
+def _id(name: str, kind: type[IdOp]) -> AlongDimensions:
     return AlongDimensions(name, partial(id_of, name, kind))
 
 
-def _extents(name: str, kind: type[IdOp]) -> AlongDimensions[Index]:
+def _extents(name: str, kind: type[IdOp]) -> AlongDimensions:
     """Return the extents of a block or a grid: integers unless computed from arguments."""
 
     def along(dimension: Dimension) -> Index:
