@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Shape = Sequence[int]
-"""The extents of a tensor."""
 complex64, complex128 = COMPLEX_TYPES.values()
 Key: TypeAlias = "Tensor | slice | int | EllipsisType | None"
 """An index of a tensor, or an element of a tuple of indices."""
@@ -447,8 +446,6 @@ def randn_like(
 
 
 def _as_like(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the `_like` variant of a function that creates tensors."""
-
     def call(
         data: Tensor, shape: Shape | None = None, dtype: object = None, device: object = None
     ) -> Tensor:

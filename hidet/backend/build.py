@@ -152,7 +152,6 @@ class KernelBuilds:
                 ) from error
 
     def _compile(self, name: str, source: str, key: str, symbol: str | None) -> bytes:
-        """Compile and store a file; return the binary."""
         toolchain = self._toolchain
         with temporary_folder() as folder:
             output = folder / f"{file_name(name)}{toolchain.suffix}"

@@ -238,12 +238,10 @@ def _segments(sizes: bytes) -> list[tuple[int, int]]:
 
 @cache
 def _sizes(*sizes: int) -> Attribute:
-    """Return the property that holds the sizes of operand segments."""
     return DenseArrayBase.from_list(i32, sizes)
 
 
 def _values(given: Field) -> Sequence[SSAValue]:
-    """Return the values that are given for an operand field."""
     is_one = type(given) in _VALUES or isinstance(given, Operation)
     values: Any = (given,) if is_one else given or ()
     return [each if type(each) in _VALUES else SSAValue.get(each) for each in values]
@@ -347,7 +345,6 @@ def enum_attribute(name: str, kinds: type[Kind]) -> type[EnumAttribute[Kind]]:
 
 
 def _classes(package: str) -> Iterator[Any]:
-    """Yield the classes that the modules of a package define."""
     path = import_module(package).__path__
     for info in sorted(iter_modules(path, f"{package}."), key=lambda info: info.name):
         for found in vars(import_module(info.name)).values():

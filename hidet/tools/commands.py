@@ -66,7 +66,6 @@ def add_commands(commands: Any) -> None:
 
 
 def _compile(arguments: argparse.Namespace) -> None:
-    """Compile a model, and save it with its binaries."""
     import torch
 
     from hidet.backend.build import PROGRESS, ProgressBar
@@ -129,7 +128,6 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def _profile(arguments: argparse.Namespace) -> None:
-    """Profile a saved graph on random inputs, and print the profile."""
     profile = _load(arguments).profile(runs=arguments.runs)
     print(profile)
     if arguments.html is not None:

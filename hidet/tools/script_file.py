@@ -32,7 +32,6 @@ from hidet.frontends.script.module import ScriptModule
 from hidet.tools.match_checks import match_checks
 
 Printed = Level | Literal["source"]
-"""The levels that a script can be printed at."""
 
 PREFIXES: dict[Printed, str] = {
     **{level: f"{level.upper()},IR" for level in get_args(Level)},

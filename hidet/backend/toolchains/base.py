@@ -56,13 +56,11 @@ class Toolchain(ABC):
     """A compiler with its options, which compiles a source file to a binary."""
 
     name: ClassVar[str]
-    """The name of the compiler, for messages."""
 
     suffix: ClassVar[str]
     """The suffix of its binaries: ".so" or ".cubin"."""
 
     source_suffix: ClassVar[str]
-    """The suffix of its sources."""
 
     machine: ClassVar[str | None] = None
     """The machine of its binaries, as `hidet.backend.elf` names it; None: they are not ELF."""

@@ -16,10 +16,8 @@ TIME_LIMIT = 600.0
 """The default time limit of a compilation in seconds."""
 
 LOG_FILE = "compiler.log"
-"""The output of a compiler, in its temporary folder."""
 
 MAX_LOG_BYTES = 1 << 20
-"""The number of bytes of a compiler's output to keep."""
 
 
 class Processes:

@@ -121,7 +121,6 @@ class InstructionOp(AccessingOp):
             self._verify_operand(operand, element)
 
     def _verify_operand(self, operand: Operand, element: Element) -> None:
-        """Check the space, the element type and the size of an operand."""
         kind = memref_type(element.memref)
         where = f"operand '{operand.name}' of {self.instruction.ptx}"
         # Register tiles become local arrays in `lower-task`.

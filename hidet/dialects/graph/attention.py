@@ -61,7 +61,6 @@ class AttentionOp(AnchorOp, ABC):
         return self.batch
 
     def _check_mask(self, mask: Tensor, scores: tuple[int, ...]) -> None:
-        """Raise `VerifyException` unless the mask fits the scores."""
         element = element_type(self.matrices[0])
         if mask.element_type not in (i1, element):
             raise self.invalid(f"the mask must be of i1 or of {element}")
@@ -152,7 +151,6 @@ class AttentionGradientOp(AttentionOp, ABC):
         return (self.query, self.key, self.value, self.gradient)
 
     def _check_operands(self) -> None:
-        """Raise `VerifyException` unless the operands fit."""
         self._check_sizes()
         (*batch, queries, width), keys = shape_of(self.query), shape_of(self.key)[-2]
         values = shape_of(self.value)[-1:]

@@ -275,7 +275,6 @@ class CopyOp(AccessingOp):
         self._verify_map(tile)
 
     def _verify_map(self, tile: MemRefType[Attribute]) -> None:
-        """Check that there is one map, with the shape of the tile."""
         if isinstance(tile.layout, TaskMapAttr):
             if self.map is not None:
                 raise VerifyException(f"the tile {tile} has a map of its own, 'in' gives another")

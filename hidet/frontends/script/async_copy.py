@@ -213,7 +213,6 @@ def _box(value: object, coordinates: object) -> tuple[TensorMap, list[SSAValue]]
 
 
 def _box_memory(instruction: Instruction, value: object, box: TensorMap) -> Element:
-    """Return the first element of a box in shared memory."""
     count = prod(box.type.extents)
     element = operand_at(instruction.function, instruction.operands[0], value, 1)
     kind = memref_type(element.memref)

@@ -35,7 +35,6 @@ KERNELS = ("cuda_kernel", "cpu_kernel")
 """The kinds of functions that are launched."""
 
 KINDS = ("public", *KERNELS, "cuda_internal", "cpu_internal")
-"""The kinds of functions."""
 
 
 def set_attribute(base: Attributes, name: str, value: object) -> None:
@@ -85,7 +84,6 @@ def _extents(what: str, value: object) -> tuple[Extent, ...]:
 
 
 def _block(value: object) -> tuple[Extent, ...]:
-    """Return the extents of a block."""
     block = _extents("block", value)
     threads = prod(extent for extent in block if isinstance(extent, int))
     if not 1 <= threads <= MAX_THREADS_PER_BLOCK:

@@ -161,7 +161,6 @@ PYTHON_BUILTINS = {
     for name, value in vars(builtins).items()
     if name not in ("eval", "exec", "open", "input", "print") and not name.startswith("_")
 }
-"""The Python builtins that scripts may use."""
 
 
 def substitute_for(

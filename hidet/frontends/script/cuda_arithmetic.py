@@ -21,8 +21,6 @@ from hidet.frontends.script.vectors import Vector, is_paired, joined_value, pack
 
 
 def _fast(name: str) -> Callable[[object], Scalar]:
-    """Return the approximate function of an f32 with this name."""
-
     def function(x: object) -> Scalar:
         op = FunctionOp(name, [convert(x, types.F32).ssa], f32)
         return Scalar(insert(op).result, types.F32)

@@ -23,7 +23,6 @@ from hidet.frontends.script.variables import Variable, make_variable
 from hidet.rewriting.builder import Bookmark
 
 ExitKind = Literal["return", "break", "continue"]
-"""The exit statements."""
 
 NAMES: dict[ExitKind, str] = {"return": "unreturned", "break": "running", "continue": "unskipped"}
 """The names of the flags; each is true while its exit has not been taken."""

@@ -47,7 +47,6 @@ def _logic(operator: str, one: object, other: object) -> object:
 
 
 def _as_bool(value: object) -> object:
-    """Return a value as a bool."""
     return convert(value, BOOL) if isinstance(value, Scalar) else bool(value)
 
 
@@ -155,7 +154,6 @@ def equal(one: Any, other: Any) -> Any:
 
 
 def _not_equal(one: Any, other: Any) -> Any:
-    """Compute `one != other`."""
     found = are_equal(one, other)
     return operator.ne(one, other) if found is None else logical_not(found)
 
@@ -178,7 +176,6 @@ COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.In: is_in,
     ast.NotIn: lambda value, values: logical_not(is_in(value, values)),
 }
-"""Python's comparisons."""
 
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
@@ -186,7 +183,6 @@ UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Invert: operator.invert,
     ast.Not: logical_not,
 }
-"""Python's unary operators."""
 
 __all__ = ["address", "bitwise_not", "constant", "deref", "if_then_else", "is_constant"]
 __all__ += ["logical_and", "logical_not", "logical_or"]

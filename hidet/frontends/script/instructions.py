@@ -64,7 +64,6 @@ def instruction(
 
 
 def _operand(op: type[FieldsOp], field: str, value: object) -> Element | SSAValue:
-    """Return an argument as an operand of an operation."""
     if field in op.element_fields():
         assert issubclass(op, InstructionOp)
         assert isinstance(op.ENTRY, Instruction)

@@ -143,7 +143,6 @@ class ScriptFunction:
         return self.kind if launches else "cpu_kernel"
 
     def _callees(self) -> Iterator[ScriptFunction]:
-        """Yield the script functions that the function calls by name."""
         outside = self._outside()
         for node in ast.walk(self.source.function):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -197,13 +196,11 @@ class ScriptFunction:
         return self.traced
 
     def _returns(self) -> types.ScalarType | None:
-        """Return the annotated result type."""
         kind = self.annotations.get("return")
         is_any = kind is None or types.is_of_python(kind) or isinstance(kind, types.VectorType)
         return None if is_any else types.scalar_type(kind)
 
     def _kernel(self, entry: Block, parameters: tuple[Parameter, ...], returned: object) -> Kernel:
-        """Wrap the traced body into a kernel."""
         if returned is not None:
             raise self.source.error(
                 self.source.function,
@@ -263,7 +260,6 @@ class ScriptFunction:
     def _public(
         self, entry: Block, parameters: tuple[Parameter, ...], returned: object
     ) -> HostFunction:
-        """Wrap the traced body into a host function."""
         name = self._entry_name()
         result = None
         if returned is not None:
@@ -337,11 +333,9 @@ class ScriptFunction:
         return convert(result, returns)
 
     def _named(self, parameter: str) -> str:
-        """Return the name of a parameter in messages."""
         return f"the parameter '{parameter}' of '{self.name}'"
 
     def _check_caller(self, caller: str) -> None:
-        """Check that a function of some kind may call this one."""
         on_cpu = self.kind == "public" and caller == "cpu_kernel"
         if self.is_entry and caller != "public" and not on_cpu:
             raise ScriptError(
@@ -375,7 +369,6 @@ class ScriptFunction:
     def _run(
         self, arguments: Mapping[str, object], returns: types.ScalarType | None = None
     ) -> object:
-        """Execute the body with values for the parameters; return its result."""
         statements = Statements(self.source, self.outside, Scopes())
         return statements.run_function(self.source.function, arguments, returns)
 

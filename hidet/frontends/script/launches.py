@@ -38,7 +38,6 @@ from hidet.frontends.script.types import (
 from hidet.frontends.script.vectors import Vector
 
 ParameterType = ScalarType | TensorType | PointerType | TensorMapType
-"""The type of a parameter of a kernel."""
 
 LAUNCH = "launch"
 """The function that a call of a built module runs."""
@@ -114,7 +113,6 @@ def _types_of(kind: object) -> Sequence[object] | None:
 
 
 def _parameter(name: str, kind: object, what: str) -> Parameter:
-    """Return a parameter of a type."""
     if kind is None:
         raise ScriptError(f"the parameter '{name}' of a {what} has no type", hint=f"{name}: f32[n]")
     if isinstance(kind, TensorType) and kind.is_spread:

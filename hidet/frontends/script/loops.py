@@ -30,7 +30,6 @@ class Loops(Assignments):
     """Executes the loops of a function."""
 
     exits: Exits
-    """The exits of the function and the enclosing loops."""
 
     @abstractmethod
     def run(self, statements: Sequence[ast.stmt]) -> Ended | None:
@@ -72,7 +71,6 @@ class Loops(Assignments):
         return None
 
     def _check_else(self, node: ast.For | ast.While, word: str) -> None:
-        """Reject the `else` of a loop."""
         if node.orelse:
             raise self.source.error(
                 node.orelse[0],
@@ -125,7 +123,6 @@ class Loops(Assignments):
         return self.run(node.body)
 
     def _body(self, node: ast.For | ast.While, value: object = None) -> None:
-        """Execute the body of a run-time loop."""
         with self.scope(f"the loop in line {self.source.line_of(node)} assigns it"):
             self._iterate(node, value)
 
@@ -228,7 +225,6 @@ class Loops(Assignments):
         return Scalar(index_of(value), INDEX)
 
     def _task_loop(self, node: ast.For, tasks: Tasks) -> None:
-        """Emit a loop over the tasks of a worker."""
         worker: SSAValue = convert(tasks.worker, INDEX).ssa
         current().set_column(self.source.column_of(node.iter))
         over = tasks.map if tasks.tile is None else tasks.tile.memory

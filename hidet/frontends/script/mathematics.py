@@ -94,7 +94,6 @@ def _called(
     takes: Sequence[types.ScalarType],
     gives: types.ScalarType,
 ) -> Scalar:
-    """Call a function with operands converted to these types."""
     values: list[SSAValue] = []
     for each, kind in zip(operands, takes, strict=True):
         if isinstance(each, int) and kind.kind == "unsigned":
@@ -125,8 +124,6 @@ def radians(x: object) -> object:
 
 
 def _of_one_float(name: str) -> Callable[[object], Scalar]:
-    """Return the unary function with this name."""
-
     def function(x: object) -> Scalar:
         return elementary(name, x)
 
@@ -164,8 +161,6 @@ def _extreme(name: str, values: tuple[object, ...]) -> object:
 
 
 def _of_two(name: str, operator: str, summary: str) -> Callable[[object, object], Scalar]:
-    """Return a binary operator as a function."""
-
     def function(x: object, y: object) -> Scalar:
         return binary(operator, x, y)
 

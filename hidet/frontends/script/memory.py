@@ -92,7 +92,6 @@ def map_shared_rank(tensor: object, rank: object) -> Tensor:
 def _tensor_in(
     allocate: Callable[[Attribute, Sequence[int]], SSAValue], kind: TensorType
 ) -> Tensor:
-    """Allocate the memory of a tensor."""
     layout, swizzle = _layout(kind)
     extents, digits = _memory_of(layout)
     shape = extents if kind.lanes == 1 else (*extents, kind.lanes)
@@ -256,7 +255,6 @@ def as_tensor_pointer(
 
 
 def _layout(kind: TensorType) -> tuple[TaskMap, SwizzledLayout | None]:
-    """Return the layout of a tensor type, and its swizzle if it has one."""
     if isinstance(kind.layout, SwizzledLayout):
         return kind.layout.base, kind.layout
     if kind.layout is None and 0 in kind.shape:

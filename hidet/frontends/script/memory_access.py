@@ -125,7 +125,6 @@ def copy_vector(dst: object, src: object, size: int, *, cache: str | None = None
 
 
 def _copy(name: str, target: Pointer, source: Pointer, size: int, cache: str | None) -> None:
-    """Insert one access of a number of bytes."""
     count = size * 8 // source.element.bits
     to, start = (
         operand_at(name, Operand(role, space_name(each), access), each, count)
@@ -177,7 +176,6 @@ def _vector(name: str, pointer: Pointer, dtype: object) -> VectorType:
 def _order(
     name: str, pointer: Pointer, sync: str, scope: str | None
 ) -> tuple[cuda.AccessOrder, cuda.AccessScope]:
-    """Return the memory order and the scope of an access."""
     table = cuda.ORDERED_LOADS if name == "load" else cuda.ORDERED_STORES
     scope = scope or "gpu"
     if (sync, scope) not in table:
@@ -228,8 +226,6 @@ _FENCES = {
 
 
 def _update(name: str, kind: AtomicKind, what: str, note: str = "") -> Callable[..., Scalar | None]:
-    """Return the script function of an atomic read-modify-write operation."""
-
     def function(
         addr: object,
         value: object,
@@ -294,7 +290,6 @@ def _atomic(
     expected: object = None,
     negative: bool = False,
 ) -> Scalar:
-    """Insert an operation and the fences of its memory order."""
     name = f"atomic_{kind.value}"
     pointer, where = _target(name, address, sem, scope, TYPES[kind])
     element = pointer.element
@@ -335,7 +330,6 @@ def _add_pair(address: object, value: Vector, sem: str, scope: str) -> None:
 def _target(
     name: str, address: object, sem: str, scope: str, types: tuple[str, ...]
 ) -> tuple[Pointer, AccessScope]:
-    """Return the address and the scope of an operation."""
     pointer = _address("an atomic operation", address)
     if pointer.element.short_name not in types:
         raise ScriptError(

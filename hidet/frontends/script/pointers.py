@@ -60,7 +60,6 @@ class NullPointer(Value):
 
 
 NULL = NullPointer()
-"""The null pointer."""
 
 
 def cast_pointer(value: object, kind: PointerType) -> Pointer | VoidPointer | NullPointer:

@@ -124,7 +124,6 @@ class Statements(Loops):
         return None if kind is None or is_memory else scalar_type(kind)
 
     def _as(self, value: object, kind: ScalarType | None, *, is_changed: bool = False) -> object:
-        """Convert a value to a type, if there is one."""
         if kind is None or value is None:
             return value
         return convert_number(value, kind, is_changed=is_changed)
@@ -254,7 +253,6 @@ class Statements(Loops):
     def _returned(
         self, node: ast.If, blocks: list[Block], ends: list[Ended | None]
     ) -> tuple[object, object] | None:
-        """Return the values that the sides return, or None."""
         if any(left is not None and left.stored for left in ends):
             for block, left in zip(blocks, ends, strict=True):
                 if left is not None and left.value is not None:

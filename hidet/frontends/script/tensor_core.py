@@ -301,7 +301,6 @@ def fence_accumulators(kernel: cuda.KernelOp) -> None:
 
 
 def _accumulators_before(op: Operation | None) -> list[SSAValue]:
-    """Return the accumulators that are allocated before an operation."""
     found: list[SSAValue] = []
     while op is not None and op.parent is not None:
         for other in op.parent.ops:

@@ -66,7 +66,6 @@ def offset_by(pointer: Pointer, indices: Sequence[object]) -> Pointer:
 
 
 def _bound(value: object, default: Index) -> Index:
-    """Return a bound of a slice, a non-negative integer."""
     if value is None:
         return default
     if not is_integer(value) or (isinstance(value, int) and value < 0):

@@ -304,7 +304,6 @@ def _access_lanes(pointer: Pointer) -> int:
 
 
 def _copy_lanes(target: Pointer, source: Pointer, count: int) -> None:
-    """Insert one access to adjacent elements."""
     for each in (target, source):
         align(each.memory, count * each.element.nbytes)
     insert(CopyVectorOp(element_at(source), element_at(target), count))

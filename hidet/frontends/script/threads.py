@@ -94,7 +94,6 @@ clusterRelativeBlockIdx = AlongDimensions("clusterRelativeBlockIdx", _place)
 
 
 ALL_LANES = 0xFFFFFFFF
-"""The mask of all lanes of a warp."""
 
 
 def syncwarp(mask: object = ALL_LANES) -> None:

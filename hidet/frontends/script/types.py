@@ -212,7 +212,6 @@ class VectorType(DataTypeNames):
 
 
 ElementType: TypeAlias = ScalarType | VectorType
-"""The type of an element of memory."""
 
 
 class OfElements:

@@ -215,7 +215,6 @@ def _change_type(variable: Variable, wanted: ScalarType) -> None:
 
 
 def _change_stored(store: memref.StoreOp, old: ScalarType, wanted: ScalarType) -> None:
-    """Convert the value of a store to another type."""
     value = store.value
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp):

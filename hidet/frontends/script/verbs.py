@@ -240,7 +240,6 @@ def _combine_scalar(value: Scalar, kind: ReduceKind, on: Tasks) -> Scalar:
 
 
 def _combine_tile(tile: SSAValue, kind: ReduceKind, worker: SSAValue) -> None:
-    """Combine the replicas of the elements of a register tile."""
     tasks = known_map_of(tile)
     digits = () if tasks is None else tasks.replicate_digits
     if any(number & (number - 1) for digit in digits for number in (digit.weight, digit.extent)):

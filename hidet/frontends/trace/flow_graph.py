@@ -226,7 +226,6 @@ class BuiltGraph:
         return self.program.profile(self._arguments(inputs or self.dummy_inputs()), runs)
 
     def _arguments(self, inputs: Sequence[Any]) -> list[torch.Tensor]:
-        """Return the arguments of the program."""
         if len(inputs) != len(self.specs):
             raise HidetError(f"{len(inputs)} inputs for a graph that takes {len(self.specs)}")
         tensors = [
@@ -282,7 +281,6 @@ class BuiltForSizes(BuiltGraph):
         return self._for(inputs).profile(*inputs, runs=runs)
 
     def _for(self, inputs: Sequence[Any]) -> BuiltGraph:
-        """Return the graph specialized for the shapes of the inputs."""
         shapes = tuple(tuple(tensor.shape) for tensor in inputs)
         if shapes not in self._built:
             self._built[shapes] = self._graph.with_sizes(*shapes).build(space=self._space)
@@ -316,7 +314,6 @@ class CudaGraph:
 
 
 def _random(spec: Spec) -> torch.Tensor:
-    """Return a random tensor."""
     if spec.dtype.is_floating_point:
         return torch.randn(spec.shape, device=spec.device).to(spec.dtype)
     return torch.randint(2, spec.shape, device=spec.device).to(spec.dtype)

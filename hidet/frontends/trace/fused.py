@@ -82,7 +82,6 @@ class Reader:
         return results
 
     def _add(self, op: Operation) -> None:
-        """Add an operation as a node."""
         inputs = [self.values[value] for value in op.operands]
         names = list(_names(op))
         attributes = {"fused_graph": f"FlowGraph({', '.join(names)})"} if len(names) > 1 else {}

@@ -137,7 +137,6 @@ _CURRENT: ContextVar[PassContext | None] = ContextVar("hidet.graph.PassContext",
 
 
 def _choice(what: str, table: dict[Any, Any], value: object) -> Any:
-    """Normalize the value of a setting."""
     if value not in table:
         names = ", ".join(map(str, table))
         raise OptionError(f"{what} cannot be {value!r}", hint=f"it takes {names}")

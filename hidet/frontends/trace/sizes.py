@@ -36,7 +36,6 @@ _RECORDING: ContextVar[bool] = ContextVar("hidet.sizes.recording", default=False
 
 @cache
 def _environment() -> ShapeEnv:
-    """Return the shape environment of all named sizes."""
     from sympy import Eq, Expr, Ne, false, true
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -61,7 +60,6 @@ def _environment() -> ShapeEnv:
 
 @cache
 def _mode() -> FakeTensorMode:
-    """Return the fake tensor mode of examples with named sizes."""
     return FakeTensorMode(shape_env=_environment())
 
 

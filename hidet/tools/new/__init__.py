@@ -81,13 +81,11 @@ class Tree:
 
 
 def _check_name(name: str, form: str, example: str) -> None:
-    """Raise an error unless a name matches the pattern of its kind."""
     if not re.fullmatch(form, name):
         raise HidetError(f"'{name}' is no name here", hint=f"a name looks like {example}")
 
 
 def _note(tree: Tree, section: str, text: str) -> str:
-    """Add an entry to a section of the changelog."""
     return tree.insert("CHANGELOG.md", f"- {text}\n", after=f"\n### {section}\n\n")
 
 
@@ -156,7 +154,6 @@ def new_op(tree: Tree, name: str, operand: str = "scalar") -> list[str]:
 
 
 def _join(operands: tuple[str, ...], form: str) -> str:
-    """Return operands, each formatted, separated by commas."""
     return ", ".join(form.format(operand) for operand in operands)
 
 

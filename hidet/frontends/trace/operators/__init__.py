@@ -6,7 +6,6 @@ from pkgutil import iter_modules
 from typing import Any
 
 FAMILIES = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)]
-"""The modules of this package."""
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     name: value
@@ -14,4 +13,3 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     for name, value in vars(family).items()
     if hasattr(value, "__wrapped__") and value.__name__ == name  # not an alias
 }
-"""All operators by name."""

@@ -11,7 +11,6 @@ from hidet.frontends.trace.operators import contraction, transform
 from hidet.frontends.trace.recording import Ints
 
 Tensor: TypeAlias = Any
-"""A `hidet.Tensor`."""
 
 
 def conv1d_gemm(
@@ -95,4 +94,3 @@ def matmul_x86(a: Tensor, b: Tensor) -> Tensor:
 BY_KERNEL: dict[str, Callable[..., Tensor]] = {
     name: value for name, value in vars().items() if isinstance(value, FunctionType)
 }
-"""The operators of this module by name."""

@@ -71,7 +71,6 @@ def conv3d(
 
 
 def _transposed(rank: int, step: Ints, pad: Ints, what: str) -> Callable[..., T]:
-    """Return the operator for a transposed convolution, with a default stride and padding."""
     function: Callable[..., T] = getattr(nn, f"conv_transpose{rank}d")
 
     def call(

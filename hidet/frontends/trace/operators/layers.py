@@ -148,8 +148,6 @@ def _symmetric(x: T, padding: Ints) -> Ints:
 
 
 def _average(function: Callable[..., T], what: str) -> Callable[..., T]:
-    """Return the operator for an average pooling function of torch."""
-
     def call(
         x: T,
         kernel: Ints,
@@ -182,8 +180,6 @@ def max_pool3d(x: T, kernel: Ints, stride: Ints, padding: Ints) -> T:
 
 
 def _adaptive(function: Callable[..., T], what: str) -> Callable[..., T]:
-    """Return the operator for an adaptive pooling function of torch."""
-
     def call(x: T, output_size: Ints) -> T:
         return function(x, output_size)
 

@@ -12,7 +12,6 @@ Dims = int | Sequence[int] | None
 
 
 def _listed(x: T, dims: Dims) -> list[int]:
-    """Return the list of nonnegative dimensions."""
     if dims is None:
         return list(range(x.dim()))
     return [dim % x.dim() for dim in ([dims] if isinstance(dims, int) else dims)]
@@ -52,8 +51,6 @@ def cumsum(x: T, dim: int, exclusive: bool = False, reverse: bool = False) -> T:
 
 
 def _along(function: Callable[..., T], name: str, what: str) -> Callable[..., T]:
-    """Return the operator for a reduction of torch along dimensions."""
-
     def call(x: T, dims: Dims = None, keep_dim: bool = False) -> T:
         return function(x, _listed(x, dims), keep_dim)
 
