@@ -182,7 +182,7 @@ def test_fingerprint_tells_what_decides(monkeypatch, fake):
     other = Gxx(fake("other", "g++ (Test) 12.2.0\nCopyright Free Software Foundation"))
     nvcc = Nvcc("sm_80", fake("nvcc", "Cuda compilation tools, release 13.0"))
     modes = [replace(compiler, check=True), replace(compiler, strict=True)]
-    seen = [compiler, other, *modes, nvcc, replace(nvcc, arch="sm_90a")]
+    seen = [compiler, other, *modes, nvcc, replace(nvcc, target="sm_90a")]
     fingerprints = {toolchain.fingerprint() for toolchain in seen}
     assert len(fingerprints) == len(seen)
     assert Gxx(compiler.path).fingerprint() == compiler.fingerprint()

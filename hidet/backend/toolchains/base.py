@@ -57,6 +57,9 @@ class Toolchain(ABC):
 
     name: ClassVar[str]
 
+    target: str
+    """The target of its binaries: "cpu", or an architecture such as "sm_90a"."""
+
     suffix: ClassVar[str]
     """The suffix of its binaries: ".so" or ".cubin"."""
 
@@ -64,11 +67,6 @@ class Toolchain(ABC):
 
     machine: ClassVar[str | None] = None
     """The machine of its binaries, as `hidet.backend.elf` names it; None: they are not ELF."""
-
-    @property
-    @abstractmethod
-    def target(self) -> str:
-        """The target of its binaries: "cpu", or an architecture such as "sm_90a"."""
 
     @property
     @abstractmethod

@@ -91,6 +91,7 @@ class Gxx(Toolchain):
     strict: bool = False
 
     name: ClassVar[str] = "g++"
+    target = "cpu"
     suffix: ClassVar[str] = ".so"
     source_suffix: ClassVar[str] = ".cpp"
     machine: ClassVar[str | None] = platform.machine()
@@ -98,11 +99,6 @@ class Gxx(Toolchain):
     def entry(self, symbol: str) -> str:
         """Return the name of the function that launches a kernel."""
         return f"{symbol}_launch"
-
-    @property
-    def target(self) -> str:
-        """Kernels for the processor."""
-        return "cpu"
 
     @property
     def command(self) -> Sequence[str]:

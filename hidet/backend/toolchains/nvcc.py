@@ -32,23 +32,18 @@ class Nvcc(Toolchain):
     """nvcc for one architecture.
 
     Args:
-        arch: the architecture, such as "sm_80" or "sm_90a".
+        target: the architecture, such as "sm_80" or "sm_90a".
         path: the compiler; None: searched in CUDA_HOME, CUDA_PATH, PATH, the installed Python
             packages and /usr/local/cuda, in this order.
     """
 
-    arch: str
+    target: str
     path: Path | None = None
 
     name: ClassVar[str] = "nvcc"
     suffix: ClassVar[str] = ".cubin"
     source_suffix: ClassVar[str] = ".cu"
     machine: ClassVar[str | None] = "cuda"
-
-    @property
-    def target(self) -> str:
-        """The architecture."""
-        return self.arch
 
     @property
     def command(self) -> Sequence[str]:
@@ -63,7 +58,7 @@ class Nvcc(Toolchain):
     @property
     def options(self) -> Sequence[str]:
         """The options; ptxas reports registers and spills."""
-        return ("-cubin", f"-arch={self.arch}", "-std=c++17", "-O3", "-Xptxas=-v")
+        return ("-cubin", f"-arch={self.target}", "-std=c++17", "-O3", "-Xptxas=-v")
 
     def resources(self, log: str) -> dict[str, KernelResources]:
         """Parse the report of ptxas, which has a paragraph per kernel."""
