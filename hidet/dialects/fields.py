@@ -130,8 +130,9 @@ class FieldsOp(irdl.IRDLOperation):
                 result_types.append(_inferred(definition, operands))
         properties = {
             name: attribute
-            for name, each in definition.properties.items()
-            if name in given and (attribute := _attribute(given[name], each)) is not None
+            for field, (name, _) in definition.accessor_names.items()
+            if field in given
+            and (attribute := _attribute(given[field], definition.properties[name])) is not None
         }
         if _has_segments(type(self)):
             properties[_SEGMENTS] = _sizes(*map(len, operands))
@@ -285,7 +286,7 @@ def _field_names(op: type[FieldsOp]) -> tuple[str, ...]:
     definition = op.get_irdl_definition()
     parts = (*definition.operands, *definition.results, *definition.regions)
     fields = {name for name, _ in parts}
-    fields.update(definition.properties)
+    fields.update(definition.accessor_names)
     classes = [each for each in reversed(op.mro()) if issubclass(each, FieldsOp)]
     return tuple(dict.fromkeys(name for each in classes for name in vars(each) if name in fields))
 

@@ -1,8 +1,8 @@
 """Attention, and what its gradients are computed from."""
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
@@ -30,10 +30,12 @@ class AttentionOp(AnchorOp, ABC):
     scores. With `causal`, query i attends to the keys 0 ... i only.
     """
 
+    MATRICES: ClassVar[tuple[str, ...]] = ("query", "key")
+
     @property
-    @abstractmethod
     def matrices(self) -> Sequence[SSAValue]:
         """The operands of matmuls, query and key first."""
+        return [getattr(self, name) for name in self.MATRICES]
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -73,6 +75,7 @@ class ScaledDotProductAttentionOp(AttentionOp):
     """softmax(scores) value, for value [..., S, V]."""
 
     name = "graph.scaled_dot_product_attention"
+    MATRICES: ClassVar = ("query", "key", "value")
 
     query = operand_def(TENSOR)
     key = operand_def(TENSOR)
@@ -81,11 +84,6 @@ class ScaledDotProductAttentionOp(AttentionOp):
     causal = prop_def(BoolAttr, default_value=FALSE)
     scale = opt_prop_def(FLOAT64)
     precision = prop_def(StringAttr, default_value=IEEE)
-
-    @property
-    def matrices(self) -> Sequence[SSAValue]:
-        """The operands of matmuls."""
-        return (self.query, self.key, self.value)
 
     def _infer_type(self) -> Tensor:
         q, k, v = shapes = [shape_of(each) for each in (self.query, self.key, self.value)]
@@ -114,11 +112,6 @@ class AttentionLogsumexpOp(AttentionOp):
     scale = opt_prop_def(FLOAT64)
     precision = prop_def(StringAttr, default_value=IEEE)
 
-    @property
-    def matrices(self) -> Sequence[SSAValue]:
-        """The operands of matmuls."""
-        return (self.query, self.key)
-
     def _infer_type(self) -> Tensor:
         self._check_sizes()
         batch = self._infer_batch(self.mask, self.precision)
@@ -134,6 +127,8 @@ class AttentionGradientOp(AttentionOp, ABC):
     FlashAttention-2, 2023, algorithm 2). All operands have the same batch dimensions, but the mask.
     """
 
+    MATRICES: ClassVar = ("query", "key", "value", "gradient")
+
     query = operand_def(TENSOR)
     key = operand_def(TENSOR)
     value = operand_def(TENSOR)
@@ -144,11 +139,6 @@ class AttentionGradientOp(AttentionOp, ABC):
     causal = prop_def(BoolAttr, default_value=FALSE)
     scale = opt_prop_def(FLOAT64)
     precision = prop_def(StringAttr, default_value=IEEE)
-
-    @property
-    def matrices(self) -> Sequence[SSAValue]:
-        """The operands of matmuls."""
-        return (self.query, self.key, self.value, self.gradient)
 
     def _check_operands(self) -> None:
         self._check_sizes()

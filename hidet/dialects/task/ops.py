@@ -35,7 +35,7 @@ from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
-from hidet.dialects.fields import SEGMENTED, Field, FieldsOp
+from hidet.dialects.fields import SEGMENTED, FieldsOp
 from hidet.dialects.shaped import holds_sums, is_memref, memref_type, shape_of, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
 from hidet.dialects.task.layout import TaskMapAttr, map_of
@@ -324,17 +324,6 @@ class MatmulOp(FieldAccessOp):
         "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
     traits = traits_def(OwnEffects())
-
-    def __init__(
-        self,
-        *fields: Field,
-        transposed: bool = False,
-        is_async: bool = False,
-        overwrites: bool = False,
-    ) -> None:
-        super().__init__(*fields, transposed=transposed)
-        self.is_async = UnitAttr() if is_async else None
-        self.overwrites = UnitAttr() if overwrites else None
 
     @property
     def instruction(self) -> MmaInstruction | None:
