@@ -107,7 +107,5 @@ def ends_in(layout: TaskMap, fragment: TaskMap) -> bool:
     return (
         layout.workers >= fragment.workers
         and layout(0)[:count] == fragment(0)
-        and all(
-            layout.first_of(each) == fragment.first_of(each) for each in range(fragment.workers)
-        )
+        and all(layout.task(each, 0) == fragment.task(each, 0) for each in range(fragment.workers))
     )

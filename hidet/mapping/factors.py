@@ -151,9 +151,9 @@ class Digit:
     stride: int
     weight: int
 
-    def of_number(self, number: int) -> int:
-        """Return the value of this digit in a worker or register index."""
-        return number // self.weight % self.extent
+    def of_number(self, number: Any) -> Any:
+        """Return the value of this digit in a worker or register index, which may be symbolic."""
+        return (number if self.weight == 1 else number // self.weight) % self.extent
 
     def of_task(self, task: Sequence[int]) -> int:
         """Return the value of this digit for a task; undefined for a `replicate` digit."""

@@ -141,9 +141,10 @@ class TaskMap:
         """
         return self.global2local(*index) if len(index) > 1 else self.tasks_of(*index)
 
-    def first_of(self, worker: int) -> Task:
-        """Return the first task of a worker."""
-        return _moved((0,) * self.rank, self.spatial_digits, worker)
+    def task(self, worker: Any, register: int) -> Task:
+        """Return the task of a worker at a position in its list. The worker may be symbolic."""
+        first = _moved((0,) * self.rank, self.spatial_digits, worker)
+        return _moved(first, self.repeat_digits, register)
 
     def tasks_of(self, worker: int) -> list[Task]:
         """Return the tasks of a worker, in order. The worker may be symbolic.
@@ -160,8 +161,7 @@ class TaskMap:
             raise MappingError(
                 f"{self} has no worker {worker}", hint=f"its workers are 0 to {self.workers - 1}"
             )
-        first = self.first_of(worker)
-        registers = range(self.tasks_per_worker)
+        first, registers = self.task(worker, 0), range(self.tasks_per_worker)
         return [_moved(first, self.repeat_digits, register) for register in registers]
 
     __getitem__ = tasks_of
@@ -363,11 +363,19 @@ class TaskMap:
     __repr__ = __str__
 
 
-def _moved(task: Task, digits: Iterable[Digit], number: int) -> Task:
-    """Return the task that a number, of a worker or a register, is away from another one."""
-    moved = list(task)
+def _moved(task: Task, digits: Iterable[Digit], number: Any) -> Task:
+    """Return the task that a number, of a worker or a register, is away from another one.
+
+    The number may be symbolic: no redundant operators.
+    """
+    moved: list[Any] = list(task)
     for digit in digits:
-        moved[digit.dim] += digit.of_number(number) * digit.stride
+        before, value = moved[digit.dim], digit.of_number(number)
+        step = value if digit.stride == 1 else value * digit.stride
+        if type(before) is int and before == 0:
+            moved[digit.dim] = step
+        elif type(step) is not int or step != 0:
+            moved[digit.dim] = before + step
     return tuple(moved)
 
 

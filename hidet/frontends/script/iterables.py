@@ -89,7 +89,7 @@ class Tasks:
             )
         is_bare = self.map.rank == 1 and not self.bind_tuple
         for register in range(self.map.tasks_per_worker):
-            task = task_of(self.map, self.worker, register)
+            task = self.map.task(self.worker, register)
             yield task[0] if is_bare else task
 
     def __reversed__(self) -> Iterator[object]:
@@ -213,20 +213,5 @@ def tasks_of(
             hint="such as threadIdx.x",
         )
     if is_one:
-        return task_of(tasks, worker, 0)
+        return tasks.task(worker, 0)
     return Tasks(tasks, worker, bind_tuple, extents, tile)
-
-
-def task_of(tasks: TaskMap, worker: Scalar, register: int) -> tuple[Index, ...]:
-    """Return a task of a worker by its position."""
-    task: list[Index] = [0] * tasks.rank
-    for digit in tasks.spatial_digits:
-        value = (worker if digit.weight == 1 else worker // digit.weight) % digit.extent
-        moved = value if digit.stride == 1 else value * digit.stride
-        before = task[digit.dim]
-        task[digit.dim] = before + moved if isinstance(before, Scalar) else moved
-    for digit in tasks.repeat_digits:
-        step = digit.of_number(register) * digit.stride
-        if step:
-            task[digit.dim] = task[digit.dim] + step
-    return tuple(task)
