@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache
+from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.runtime.kernels import load_library
 
@@ -157,7 +157,7 @@ def kernel_sources():
 @pytest.fixture(scope="session")
 def build_cpu(tmp_path_factory):
     """Build kernels with a g++, by the names of their files; all without names."""
-    cache = ArtifactCache(tmp_path_factory.mktemp("cache") / "hidet")
+    cache = Store(tmp_path_factory.mktemp("cache") / "hidet").kernels
 
     def build(toolchain, *names):
         sources = {name: SOURCES[name] for name in names or SOURCES}
@@ -175,7 +175,7 @@ def cpu(build_cpu):
 @pytest.fixture(scope="session")
 def cuda(tmp_path_factory):
     """The GPU."""
-    cache = ArtifactCache(tmp_path_factory.mktemp("cache") / "hidet")
+    cache = Store(tmp_path_factory.mktemp("cache") / "hidet").kernels
     major, minor = torch.cuda.get_device_capability()
     return CudaDevice(build_kernels(SOURCES, Nvcc(f"sm_{major}{minor}"), cache).values())
 

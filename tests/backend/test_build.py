@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache, CacheWarning, artifact_key
+from hidet.backend.cache import CacheWarning, Store, artifact_key
 from hidet.backend.toolchains import CompileReport, Gxx, KernelResources, Nvcc, Toolchain
 from hidet.errors import CompilationError, CompilerNotFoundError
 
@@ -59,7 +59,7 @@ class CopyingToolchain(Toolchain):
 @pytest.fixture
 def cache(tmp_path):
     """A cache that holds nothing."""
-    return ArtifactCache(tmp_path / "cache")
+    return Store(tmp_path / "cache").kernels
 
 
 # ---- what is built -------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def test_each_source_is_built_once(cache):
     assert list(binaries.items()) == [("add", b"A"), ("mul", b"B"), ("add1", b"A")]
     assert sorted(toolchain.compiled) == ["A", "B"]
     again = CopyingToolchain()
-    assert build_kernels({"mul": "B", "add": "A"}, again, ArtifactCache(cache.store)) == {
+    assert build_kernels({"mul": "B", "add": "A"}, again, cache) == {
         "mul": b"B", "add": b"A",
     }  # fmt: skip
     assert again.compiled == []
@@ -149,9 +149,9 @@ RACE = """
 import sys, time
 from pathlib import Path
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache
+from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx
-cache, source = ArtifactCache(Path(sys.argv[1])), Path(sys.argv[2]).read_text()
+cache, source = Store(Path(sys.argv[1])).kernels, Path(sys.argv[2]).read_text()
 print(build_kernels({"one": source}, Gxx(), cache)["one"].hex())
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 from hidet.backend import elf
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache, CacheWarning, artifact_key
+from hidet.backend.cache import CacheWarning, Store, artifact_key
 from hidet.backend.toolchains import Gxx
 from hidet.errors import CompilationError
 
@@ -25,7 +25,7 @@ SYMBOLS = {"one": "one_launch"}
 @pytest.fixture
 def cache(tmp_path):
     """A cache that holds nothing."""
-    return ArtifactCache(tmp_path / "cache")
+    return Store(tmp_path / "cache").kernels
 
 
 @pytest.fixture
@@ -142,11 +142,11 @@ BUILD = """
 import atexit, gc, signal, sys
 from pathlib import Path
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache
+from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx
 signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 atexit.register(lambda: print(gc.get_freeze_count() > 0))
-cache, compiler = ArtifactCache(Path(sys.argv[1])), Gxx(Path(sys.argv[2]))
+cache, compiler = Store(Path(sys.argv[1])).kernels, Gxx(Path(sys.argv[2]))
 build_kernels({n: n for n in "abc"}, compiler, cache, workers=2)
 """
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache, artifact_key
+from hidet.backend.cache import Store, artifact_key
 from hidet.backend.toolchains import Nvcc
 from hidet.errors import CompilerNotFoundError
 
@@ -24,7 +24,7 @@ def _nvcc():
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_all_kernels_compile(tmp_path, kernel_sources, arch):
     """Every kernel becomes machine code without a warning, and ptxas reports on each."""
-    cache = ArtifactCache(tmp_path / "cache")
+    cache = Store(tmp_path / "cache").kernels
     built = build_kernels(kernel_sources, Nvcc(arch), cache)
     for name, binary in built.items():
         assert binary.startswith(b"\x7fELF")

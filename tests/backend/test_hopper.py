@@ -13,7 +13,7 @@ from hidet.arch.chips import Arch
 from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import MMA_SYNC, Instruction
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache, artifact_key
+from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
@@ -164,7 +164,7 @@ def nvcc():
 @pytest.mark.usefixtures("nvcc")
 def test_product_compiles(tmp_path):
     """No warning: ptxas has not put the products one after the other, and nothing is spilled."""
-    cache = ArtifactCache(tmp_path / "cache")
+    cache = Store(tmp_path / "cache").kernels
     source = print_program(*SHAPE)
     build_kernels({"product": source}, Nvcc("sm_90a"), cache)
     entry = cache.entry(artifact_key(source, Nvcc("sm_90a").fingerprint()))
@@ -201,7 +201,7 @@ def try_on_cpu(tmp_path, cpu_device, rng):
     """Compile a source for the CPU, run it; give the code, the message, and whether it is right."""
 
     def run(source, toolchain, swizzle=128, transposed=False):
-        built = build_kernels({"product": source}, toolchain, ArtifactCache(tmp_path / "cache"))
+        built = build_kernels({"product": source}, toolchain, Store(tmp_path / "cache").kernels)
         device = cpu_device(built.values())
         m, n, k = SHAPE
         x, w = (rng.normal(size=(rows, k)).astype(np.float16) for rows in (m, n))
@@ -453,7 +453,7 @@ def test_product_on_a_gpu(tmp_path, cuda_device, rng, transposed):
         pytest.skip("needs a Hopper GPU")
     m, n, k = SHAPE
     source = print_program(*SHAPE, transposed)
-    built = build_kernels({"product": source}, Nvcc("sm_90a"), ArtifactCache(tmp_path / "cache"))
+    built = build_kernels({"product": source}, Nvcc("sm_90a"), Store(tmp_path / "cache").kernels)
     device = cuda_device(built.values(), {"product": source})
     x, w = (torch.from_numpy(rng.normal(size=(rows, k))).half().cuda() for rows in (m, n))
     y = device.poisoned((m, n), np.float32)

@@ -9,7 +9,7 @@ from xdsl.parser import Parser
 
 from hidet.arch.instructions import CP_ASYNC, LDMATRIX, MMA_SYNC
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache, artifact_key
+from hidet.backend.cache import Store, artifact_key
 from hidet.backend.printer import print_kernels
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
@@ -184,7 +184,7 @@ def run_on_cpu(tmp_path, cpu_device):
 
     def prepare(text, toolchain):
         source = print_program(text, toolchain.strict)
-        built = build_kernels({"product": source}, toolchain, ArtifactCache(tmp_path / "cache"))
+        built = build_kernels({"product": source}, toolchain, Store(tmp_path / "cache").kernels)
         device = cpu_device(built.values())
         return lambda x, w: launch(device, x, w)
 
@@ -299,7 +299,7 @@ def nvcc():
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_product_compiles_for_gpus(tmp_path, arch):
     """No warning, and all fragments are in registers."""
-    cache = ArtifactCache(tmp_path / "cache")
+    cache = Store(tmp_path / "cache").kernels
     source = print_program(program_text(256, 256, 256))
     build_kernels({"product": source}, Nvcc(arch), cache)
     entry = cache.entry(artifact_key(source, Nvcc(arch).fingerprint()))
@@ -326,7 +326,7 @@ def test_product_on_a_gpu(tmp_path, cuda_device, rng):
     shape = (200, 192, 320)
     source = print_program(program_text(*shape))
     major, minor = torch.cuda.get_device_capability()
-    cache = ArtifactCache(tmp_path / "cache")
+    cache = Store(tmp_path / "cache").kernels
     built = build_kernels({"product": source}, Nvcc(f"sm_{major}{minor}"), cache)
     x, w, expected = matrices(rng, *shape)
     y = launch(cuda_device(built.values(), {"product": source}), x, w)

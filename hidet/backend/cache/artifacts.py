@@ -120,16 +120,10 @@ open_store = cache(Store)
 
 
 class ArtifactCache:
-    """One namespace of a store: entries of files and metadata under keys.
+    """One namespace of a store: entries of files and metadata under keys."""
 
-    Raises:
-        CacheError: there is no such namespace, or other users can write to the folder.
-    """
-
-    def __init__(self, store: Store | Path, namespace: str = "kernels") -> None:
-        if namespace not in NAMESPACES:
-            raise CacheError(f"no namespace '{namespace}'", hint=f"there is {NAMESPACES}")
-        self.store = store if isinstance(store, Store) else Store(store)
+    def __init__(self, store: Store, namespace: str) -> None:
+        self.store = store
         self.namespace = namespace
 
     def entry(self, key: str, check: Callable[[Entry], None] | None = None) -> Entry | None:

@@ -11,7 +11,7 @@ import torch
 import hidet
 from hidet import option
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache, artifact_key
+from hidet.backend.cache import Store, artifact_key
 from hidet.backend.toolchains import Nvcc
 from hidet.errors import CompilationError, CompilerNotFoundError, HidetError
 from hidet.lang import attrs, f32, i32
@@ -124,7 +124,7 @@ def test_for_gpus(tmp_path):
         _ = Nvcc("sm_80").command
     except CompilerNotFoundError as error:
         pytest.skip(f"needs nvcc: {error}")
-    cache = ArtifactCache(tmp_path / "cache")
+    cache = Store(tmp_path / "cache").kernels
     source = build().source()
     build_kernels({"kernel": source}, Nvcc("sm_80"), cache)
     entry = cache.entry(artifact_key(source, Nvcc("sm_80").fingerprint()))

@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 
 import hidet
 from hidet.backend.build import build_kernels
-from hidet.backend.cache import ArtifactCache
+from hidet.backend.cache import Store
 from hidet.backend.toolchains import Gxx, Nvcc
 from hidet.context import make_context
 from hidet.dialects.alias_printer import module_text
@@ -145,7 +145,7 @@ def test_kernels_of_any_name(tmp_path):
         for number, name in enumerate(KERNELS)
     )
     built = load(text, tmp_path / "program.py").MODULE.build()
-    cache = ArtifactCache(tmp_path / "cache")
+    cache = Store(tmp_path / "cache").kernels
     build_kernels({"all": built.source()}, Gxx(), cache)
     x = torch.zeros(1, dtype=torch.int32)
     for name in ("printf", "名前", "__global__"):
