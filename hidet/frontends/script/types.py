@@ -57,10 +57,7 @@ class DataTypeNames:
     is_complex = _is_kind("complex")
     is_subbyte = is_integer_subbyte = is_float_subbyte = _is_kind()
 
-    @property
-    def nbits(self) -> int:
-        """The width in bits."""
-        return self.bits
+    nbits = property(attrgetter("bits"))
 
     @property
     def nbytes(self) -> int:
@@ -196,10 +193,7 @@ class VectorType(DataTypeNames):
         """The long name: `float16x2`."""
         return f"{self.element.name}x{self.lanes}"
 
-    @property
-    def lane_type(self) -> ScalarType:
-        """The element type."""
-        return self.element
+    lane_type = property(attrgetter("element"))
 
     def __call__(self, *values: object) -> Vector:
         """Make a vector of one value (broadcast), another vector, or one value per element."""
