@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from math import prod
-from operator import add, attrgetter, index
+from operator import add, index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hidet.absent import explains_members
@@ -281,8 +281,21 @@ class TaskMap:
         """Return the composition with `column_major(...)`."""
         return self.repeat(*dims, ranks=range(len(dims))[::-1])
 
-    num_workers, task_shape = property(attrgetter("workers")), property(attrgetter("shape"))
-    size = property(attrgetter("tasks_per_worker"))
+    @property
+    def num_workers(self) -> int:
+        """The number of workers."""
+        return self.workers
+
+    @property
+    def task_shape(self) -> tuple[int, ...]:
+        """The shape of the tile of tasks."""
+        return self.shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements of one thread."""
+        return self.tasks_per_worker
+
     worker2task = tasks_of
 
     def single_task_of(self, worker: int) -> Task:

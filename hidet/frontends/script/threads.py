@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from operator import methodcaller
+from typing import Generic, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -17,15 +17,30 @@ from hidet.frontends.script.scalars import Index, Scalar, constant, convert, is_
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import BOOL, I32, I64, INDEX, U32, ScalarType
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class AlongDimensions(Value):
+class AlongDimensions(Value, Generic[T]):
     """A value along each dimension, such as `threadIdx`."""
 
     name: str
-    _along: Callable[[Dimension], Index]
+    _along: Callable[[Dimension], T]
 
-    x, y, z = (property(methodcaller("_along", dimension)) for dimension in Dimension)
+    @property
+    def x(self) -> T:
+        """The value along x."""
+        return self._along(Dimension.X)
+
+    @property
+    def y(self) -> T:
+        """The value along y."""
+        return self._along(Dimension.Y)
+
+    @property
+    def z(self) -> T:
+        """The value along z."""
+        return self._along(Dimension.Z)
 
     def __repr__(self) -> str:
         return f"the vector {self.name} (x, y, z)"
@@ -36,11 +51,11 @@ def id_of(name: str, kind: type[IdOp], dimension: Dimension) -> Scalar:
     return Scalar(current(f"'{name}.{dimension.value}'").id(kind, dimension), INDEX)
 
 
-def _id(name: str, kind: type[IdOp]) -> AlongDimensions:
+def _id(name: str, kind: type[IdOp]) -> AlongDimensions[Scalar]:
     return AlongDimensions(name, partial(id_of, name, kind))
 
 
-def _extents(name: str, kind: type[IdOp]) -> AlongDimensions:
+def _extents(name: str, kind: type[IdOp]) -> AlongDimensions[Index]:
     """Return the extents of a block or a grid: integers unless computed from arguments."""
 
     def along(dimension: Dimension) -> Index:
@@ -94,6 +109,7 @@ clusterRelativeBlockIdx = AlongDimensions("clusterRelativeBlockIdx", _place)
 
 
 ALL_LANES = 0xFFFFFFFF
+"""The mask of all lanes of a warp."""
 
 
 def syncwarp(mask: object = ALL_LANES) -> None:

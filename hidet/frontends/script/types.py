@@ -57,7 +57,10 @@ class DataTypeNames:
     is_complex = _is_kind("complex")
     is_subbyte = is_integer_subbyte = is_float_subbyte = _is_kind()
 
-    nbits = property(attrgetter("bits"))
+    @property
+    def nbits(self) -> int:
+        """The width in bits."""
+        return self.bits
 
     @property
     def nbytes(self) -> int:
@@ -193,7 +196,10 @@ class VectorType(DataTypeNames):
         """The long name: `float16x2`."""
         return f"{self.element.name}x{self.lanes}"
 
-    lane_type = property(attrgetter("element"))
+    @property
+    def lane_type(self) -> ScalarType:
+        """The element type."""
+        return self.element
 
     def __call__(self, *values: object) -> Vector:
         """Make a vector of one value (broadcast), another vector, or one value per element."""
