@@ -72,7 +72,10 @@ class AttentionOp(AnchorOp, ABC):
 
 @irdl_op_definition
 class ScaledDotProductAttentionOp(AttentionOp):
-    """softmax(scores) value, for value [..., S, V]."""
+    """softmax(scores) value, for value [..., S, V].
+
+    A boolean mask puts `fill` in the place of scores, -inf unless it is given.
+    """
 
     name = "graph.scaled_dot_product_attention"
     MATRICES: ClassVar = ("query", "key", "value")
@@ -83,6 +86,7 @@ class ScaledDotProductAttentionOp(AttentionOp):
     mask = opt_operand_def(TENSOR)
     causal = prop_def(BoolAttr, default_value=FALSE)
     scale = opt_prop_def(FLOAT64)
+    fill = opt_prop_def(FLOAT64)
     precision = prop_def(StringAttr, default_value=IEEE)
 
     def _infer_type(self) -> Tensor:

@@ -16,6 +16,7 @@ from hidet.dialects.graph.base import element_type, shape_of
 from hidet.lowering.graph.graph_builder import GraphBuilder
 from hidet.lowering.graph.memory_order import adjacent_dim
 from hidet.lowering.templates import attention_config, backward_config
+from hidet.lowering.templates.attention_config import fill_of
 
 
 def decompose_attention(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAValue:
@@ -75,7 +76,7 @@ def _scores(b: GraphBuilder, op: ScoresOp) -> SSAValue:
     if op.mask is None:
         return scores
     if element_type(op.mask) == i1:
-        return _keep_where(b, op.mask, scores)
+        return _keep_where(b, op.mask, scores, fill_of(op))
     return b.emit(graph.AddOp(scores, b.cast(op.mask, element_type(scores))))
 
 
@@ -104,9 +105,9 @@ def _product(b: GraphBuilder, op: ScoresOp, lhs: SSAValue, rhs: SSAValue) -> SSA
     return b.cast(b.matmul(b.cast(lhs, element), rhs, op.precision), element)
 
 
-def _keep_where(b: GraphBuilder, mask: SSAValue, scores: SSAValue) -> SSAValue:
-    """Return scores that are -inf where a boolean mask is false."""
-    return b.emit(graph.WhereOp(mask, scores, b.scalar(-inf, element_type(scores))))
+def _keep_where(b: GraphBuilder, mask: SSAValue, scores: SSAValue, fill: float = -inf) -> SSAValue:
+    """Return scores, but another number where a boolean mask is false."""
+    return b.emit(graph.WhereOp(mask, scores, b.scalar(fill, element_type(scores))))
 
 
 def _causal_mask(b: GraphBuilder, queries: int, keys: int) -> SSAValue:

@@ -31,6 +31,7 @@ def group_heads(b: GraphBuilder, op: graph.ScaledDotProductAttentionOp) -> SSAVa
         None if op.mask is None else _by_group(b, op.mask, groups),
         causal=bool(op.causal),
         scale=None if op.scale is None else op.scale.value.data,
+        fill=None if op.fill is None else op.fill.value.data,
         precision=op.precision.data,
     )
     return b.reshape(b.emit(grouped), shape_of(op.result))

@@ -49,10 +49,10 @@ def reads_columns(op: graph.LinearOp | graph.MatmulOp, products: int = 1) -> boo
     what reads the result, transposed like x, does so too: mixers mix tokens so.
     """
     x, weight = op.operands[:2]
-    *batch, rows, _ = shape_of(x)
-    is_wide = rows % 8 == 0 and min(rows, shape_of(op.result)[-1]) >= MIN_COLUMNS
-    is_candidate = bool(batch) and is_wide and _is_constant(weight)
-    return is_candidate and adjacent_dim(x, products) == len(batch)
+    shape, outputs = shape_of(x), shape_of(op.result)[-1]
+    if len(shape) < 3 or shape[-2] % 8 or min(shape[-2], outputs) < MIN_COLUMNS:
+        return False
+    return _is_constant(weight) and adjacent_dim(x, products) == len(shape) - 2
 
 
 def _is_constant(x: SSAValue) -> bool:

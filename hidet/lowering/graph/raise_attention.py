@@ -26,12 +26,14 @@ class Mask:
         shape: the shape of the scores where it is applied.
         factor: the factor of what is added.
         hides: whether booleans hide scores instead of keeping them.
+        fill: the scores that are hidden.
     """
 
     value: SSAValue
     shape: tuple[int, ...]
     factor: float = 1.0
     hides: bool = False
+    fill: float = -inf
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def raise_attention(b: GraphBuilder, op: graph.MatmulOp) -> SSAValue | None:
         _with_batch(b, op.rhs, outer, shape),
         _mask_of(b, scores.masks, shape, element),
         scale=scores.scale * one * other,
+        fill=next((mask.fill for mask in scores.masks if mask.fill > -inf), None),
         precision=op.precision.data,
     )
     return b.reshape(b.emit(attention), shape_of(op.result))
@@ -94,11 +97,13 @@ def _scores(value: SSAValue, scale: float = 1.0, masks: tuple[Mask, ...] = ()) -
         case graph.AddOp():
             for one, other in (op.operands, reversed(op.operands)):
                 if shape_of(one) == shape:
-                    yield from _scores(one, scale, (*masks, Mask(other, shape, scale)))
+                    added = () if _number(other) == 0 else (Mask(other, shape, scale),)
+                    yield from _scores(one, scale, (*masks, *added))
         case graph.WhereOp() if scale > 0:
             for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
-                if shape_of(one) == shape and _number(other) == -inf:
-                    mask = Mask(op.condition, shape, hides=one is op.rhs)
+                fill = _number(other)
+                if shape_of(one) == shape and fill is not None and fill < inf:
+                    mask = Mask(op.condition, shape, 1.0, one is op.rhs, fill * scale)
                     yield from _scores(one, scale, (*masks, mask))
         case _:
             pass
@@ -112,6 +117,8 @@ def _factor(op: BinaryOp) -> float | None:
 
 def _shape_for(scores: Scores, shape: Sequence[int], element: Attribute) -> Sequence[int] | None:
     """Return the shape of a softmax, or another of its scores, with a batch that all masks fit."""
+    if len(scores.masks) > 1 and any(mask.fill > -inf for mask in scores.masks):
+        return None
     shapes = [shape, *(mask.shape for mask in scores.masks)]
     fit = (each for each in shapes if all(_fits(mask, each, element) for mask in scores.masks))
     return next(fit, None)
@@ -170,7 +177,7 @@ def _with_batch(
 def _mask_of(
     b: GraphBuilder, masks: Sequence[Mask], shape: Sequence[int], element: Attribute
 ) -> SSAValue | None:
-    """Return one mask for several, None for none; zeros that are added are no mask."""
+    """Return one mask for several, None for none."""
     added = kept = None
     for mask in reversed(masks):
         value, sizes = _narrow(mask.value, element), _reshaped(mask, shape)
@@ -179,7 +186,7 @@ def _mask_of(
         if element_type(value) == i1:
             value = b.emit(graph.BitwiseNotOp(value)) if mask.hides else value
             kept = value if kept is None else b.emit(graph.BitwiseAndOp(kept, value))
-        elif _number(value) != 0:
+        else:
             if mask.factor != 1:
                 value = b.emit(graph.MulOp(value, b.scalar(mask.factor, element)))
             added = value if added is None else b.emit(graph.AddOp(added, value))

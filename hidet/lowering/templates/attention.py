@@ -136,7 +136,7 @@ def mask_scores(
     for mask, place in zip(masks, places, strict=True):
         for i, j in scores.on(threadIdx.x):
             at = masked_position(problem, scores, row, k0, i, j, is_transposed)
-            scores[i, j] = masked(scores[i, j], mask[(*place, *at)], holds_flags(mask))
+            scores[i, j] = masked(scores[i, j], mask[(*place, *at)], hidden_by(mask, problem))
     queries, keys = scores.shape[::-1] if is_transposed else scores.shape
     if hides_some(problem, queries, keys, row, k0, is_transposed):
         for i, j in scores.on(threadIdx.x):
@@ -232,16 +232,16 @@ def within(place: Any, tile: Any, end: int) -> Any:
     return minimum(place, end - 1) if end % tile else place
 
 
-def holds_flags(mask: Tensor) -> bool:
-    """Return whether a mask is boolean, not additive."""
-    return mask.element == BOOL
+def hidden_by(mask: Tensor, problem: Attention) -> float | None:
+    """Return the score where a mask is false, None for one that is added."""
+    return problem.fill if mask.element == BOOL else None
 
 
 @script
-def masked(score: Any, mask: Any, is_flag: bool) -> Any:
-    """Return a masked score: -inf by a boolean mask, or the sum with an additive one."""
-    if is_flag:
-        return score if mask else -inf
+def masked(score: Any, mask: Any, hidden: float | None) -> Any:
+    """Return a masked score: another number by a boolean mask, or the sum with an additive one."""
+    if hidden is not None:
+        return score if mask else hidden
     return score + f32(mask) * log2(euler)
 
 

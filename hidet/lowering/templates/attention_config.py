@@ -11,7 +11,11 @@ from math import e as euler
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
 from hidet.arch.products import find_product, product_named
-from hidet.dialects.graph.attention import AttentionGradientOp, ScoresOp
+from hidet.dialects.graph.attention import (
+    AttentionGradientOp,
+    ScaledDotProductAttentionOp,
+    ScoresOp,
+)
 from hidet.dialects.shaped import element_of, shape_of
 from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.blocking import ALIGNMENT
@@ -35,6 +39,7 @@ class Attention:
         causal: whether query i attends to the keys 0 ... i only.
         masked: whether scores are masked.
         streams: whether TMA can load keys and values.
+        fill: the score where a boolean mask is false, for exponentials of base 2.
     """
 
     batch: int
@@ -47,6 +52,7 @@ class Attention:
     causal: bool
     masked: bool = False
     streams: bool = True
+    fill: float = -inf
 
     @classmethod
     def of(cls, op: ScoresOp) -> Attention:
@@ -66,7 +72,18 @@ class Attention:
             causal=bool(op.causal),
             masked=op.mask is not None,
             streams=all(map(is_aligned_window, streamed)),
+            fill=max(LOWEST, fill_of(op) * log2(euler)) if fill_of(op) > -inf else -inf,
         )
+
+
+LOWEST = -3.4028234663852886e38
+"""The lowest finite number of f32."""
+
+
+def fill_of(op: ScoresOp) -> float:
+    """Return the score where a boolean mask is false."""
+    fill = op.fill if isinstance(op, ScaledDotProductAttentionOp) else None
+    return -inf if fill is None else fill.value.data
 
 
 @dataclass(frozen=True)

@@ -601,3 +601,15 @@ func.func @rows(%x : tensor<2x64x96xf32>, %z : tensor<2x64x96xf32>, %f : tensor<
   %p = graph.linear %v, %w : (tensor<96x64xf32>, tensor<128x64xf32>) -> tensor<96x128xf32>
   func.return %m, %n, %p : tensor<2x96x96xf32>, tensor<2x16x128xf32>, tensor<96x128xf32>
 }
+
+// -----
+
+// A number in the place of scores.
+
+// CHECK-LABEL: func.func @filled_attention
+// CHECK:         %[[FILL:.*]] = graph.fill -2.000000e+00 : f32
+// CHECK-NEXT:    graph.where %m, %{{.*}}, %[[FILL]]
+func.func @filled_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> tensor<2x4x16xf32> {
+  %y = graph.scaled_dot_product_attention %q, %q, %q, %m {fill = -2.0 : f64} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<4x4xi1>) -> tensor<2x4x16xf32>
+  func.return %y : tensor<2x4x16xf32>
+}

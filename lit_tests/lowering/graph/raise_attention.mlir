@@ -189,10 +189,24 @@ func.func @images(%q: tensor<16x4x32x16xf16>, %k: tensor<16x4x16x32xf16>, %v: te
 
 // -----
 
-// What stays: weights that something else reads, a softmax over another dimension, numbers other
-// than -inf in the place of scores, -inf that a factor turns into inf, f32, also of the queries
-// alone, masks for batches that differ, and scores that are whole numbers in
-// between.
+// Other numbers than -inf in the place of scores, which leave a query without keys its weights.
+
+// CHECK-LABEL: func.func @finite
+// CHECK:         graph.scaled_dot_product_attention %q, %{{.*}}, %v, %m {scale = 1.000000e+00 : f64, fill = -1.000000e+04 : f64}
+func.func @finite(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
+  %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %i = graph.fill -1.0e4 : f16 : tensor<f16>
+  %a = graph.where %m, %p, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf16>
+  %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
+  func.return %y : tensor<4x32x16xf16>
+}
+
+// -----
+
+// What stays: weights that something else reads, a softmax over another dimension, numbers in the
+// place of scores that are masked otherwise, too, -inf that a factor turns into inf, f32, also of the
+// queries alone, masks for batches that differ, and scores that are whole numbers in between.
 
 // CHECK-LABEL: func.func @read
 // CHECK-NOT:     graph.scaled_dot_product_attention
@@ -216,12 +230,13 @@ func.func @columns(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<
 
 // -----
 
-// CHECK-LABEL: func.func @finite
+// CHECK-LABEL: func.func @finite_and_added
 // CHECK-NOT:     graph.scaled_dot_product_attention
-func.func @finite(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
+func.func @finite_and_added(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>, %n: tensor<32x32xf16>) -> tensor<4x32x16xf16> {
   %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
+  %s = graph.add %p, %n : (tensor<4x32x32xf16>, tensor<32x32xf16>) -> tensor<4x32x32xf16>
   %i = graph.fill -1.0e4 : f16 : tensor<f16>
-  %a = graph.where %m, %p, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %a = graph.where %m, %s, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
   %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf16>
   %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
   func.return %y : tensor<4x32x16xf16>

@@ -24,13 +24,13 @@ F16_NUMBERS, BF16_NUMBERS = (torch.float16, "f16", 3e-3), (torch.bfloat16, "bf16
 DTYPES = {F16: F16_NUMBERS, GROUP_F16: F16_NUMBERS, BF16: BF16_NUMBERS, GROUP_BF16: BF16_NUMBERS}
 
 
-def attention(q, k, v, mask, scale, causal):
+def attention(q, k, v, mask, scale, causal, fill=-torch.inf):
     """Return attention in float64; a query that may attend to no key gets zeros."""
-    scores = masked_scores(q.double(), k.double(), mask, scale, causal)
+    scores = masked_scores(q.double(), k.double(), mask, scale, causal, fill)
     return scores.softmax(-1).nan_to_num(0) @ v.double()
 
 
-def program(q, k, v, mask, scale, causal, t):
+def program(q, k, v, mask, scale, causal, t, fill=-torch.inf):
     """Return the text of an attention of such tensors."""
 
     def kind(x):
@@ -42,18 +42,23 @@ def program(q, k, v, mask, scale, causal, t):
     result = "x".join(map(str, (*batch, q.shape[-2], v.shape[-1])))
     names = ", ".join(f"%{name}" for name in operands)
     types = ", ".join(map(kind, operands.values()))
-    attributes = f"{{scale = {scale} : f64, causal = {str(causal).lower()}}}"
+    filled = f", fill = {fill} : f64" if fill > -torch.inf else ""
+    attributes = f"{{scale = {scale} : f64, causal = {str(causal).lower()}{filled}}}"
     return (
         f"%y = graph.scaled_dot_product_attention {names} {attributes} : "
         f"({types}) -> tensor<{result}x{t}>"
     ), operands
 
 
+LOWEST = torch.finfo(torch.float32).min
+
 CASES = [
     pytest.param(F16, (32, 64, 2, 2), (2, 3), (40, 72, 32, 16), None, False, id="ragged"),
     pytest.param(BF16, (16, 32, 1, 3), (3,), (32, 64, 48, 64), None, False, id="whole"),
     pytest.param(F16, (32, 32, 1, 2), (2,), (70, 70, 16, 24), None, True, id="causal"),
     pytest.param(F16, (16, 32, 1, 1), (1, 2), (33, 40, 16, 8), "bool", False, id="hidden"),
+    pytest.param(F16, (16, 32, 1, 1), (1, 2), (33, 40, 16, 8), LOWEST, False, id="lowest"),
+    pytest.param(GROUP_F16, (64, 64, 1, 2), (2,), (70, 90, 32, 32), -2.5, False, id="filled"),
     pytest.param(BF16, (64, 64, 4, 1), (1, 2), (30, 129, 16, 16), "float", False, id="added"),
     pytest.param(F16, (16, 64, 1, 2), (2, 2), (50, 20, 32, 32), "float", True, id="long-queries"),
     pytest.param(GROUP_F16, (64, 64, 1, 2), (2, 3), (70, 140, 64, 64), None, False, id="group"),
@@ -68,25 +73,26 @@ CASES = [
 
 @pytest.mark.parametrize(("instruction", "tile", "batch", "sizes", "masked", "causal"), CASES)
 def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal):
-    """Tiles that sizes do not divide, masks of both kinds, other heads than keys have."""
+    """Tiles that sizes do not divide, masks of all kinds, other heads than keys have."""
     dtype, t, tolerance = DTYPES[instruction]
     m, n, width, values = sizes
     q = torch.randn(*batch, m, width).to(dtype)
     k = torch.randn(*batch[1:], n, width).to(dtype)
     v = torch.randn(*batch, n, values).to(dtype)
     mask = None
-    if masked == "bool":
+    fill = masked if isinstance(masked, float) else -torch.inf
+    if masked == "bool" or fill > -torch.inf:
         mask = torch.rand(m, n) < 0.5
         mask[random.randrange(m)] = False
     elif masked == "float":
         mask = torch.randn(*batch, m, n).to(dtype)
     scale = random.uniform(0.1, 1)
-    text, operands = program(q, k, v, mask, scale, causal, t)
+    text, operands = program(q, k, v, mask, scale, causal, t, fill)
     block_m, block_n, rows, *rest = tile
     check(
         text,
         operands,
-        {"y": attention(q, k, v, mask, scale, causal)},
+        {"y": attention(q, k, v, mask, scale, causal, fill)},
         dtype=dtype,
         tolerance=tolerance,
         options=choose(AttentionConfig(instruction, block_m, block_n, rows, 1, *rest)),
