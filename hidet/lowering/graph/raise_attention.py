@@ -103,7 +103,7 @@ def _scores(value: SSAValue, scale: float = 1.0, masks: tuple[Mask, ...] = ()) -
             for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                 fill = _number(other)
                 if shape_of(one) == shape and fill is not None and fill < inf:
-                    mask = Mask(op.condition, shape, 1.0, one is op.rhs, fill * scale)
+                    mask = Mask(op.condition, shape, hides=one is op.rhs, fill=fill * scale)
                     yield from _scores(one, scale, (*masks, mask))
         case _:
             pass
