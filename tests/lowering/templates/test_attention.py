@@ -99,6 +99,17 @@ def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal)
     )
 
 
+@pytest.mark.parametrize("batch", [(1, 3, 1), (3, 2), (2, 1, 1), ()])
+def test_shared_masks(check, choose, batch):
+    """Images, windows and heads may share masks."""
+    q, k, v = (torch.randn(2, 3, 2, 40, 16).half() for _ in range(3))
+    mask = torch.randn(*batch, 40, 40).half()
+    text, operands = program(q, k, v, mask, 0.5, False, "f16")
+    reference = attention(q, k, v, mask, 0.5, False)
+    options = choose(AttentionConfig(F16, 16, 32, 1, 1, 1))
+    check(text, operands, {"y": reference}, dtype=torch.float16, tolerance=3e-3, options=options)
+
+
 CHOSEN = {
     (12, 128, 128, 64, False): {(32, 64), (32, 128), (16, 128)},
     (768, 197, 197, 64, False): {(64, 208)},
