@@ -192,12 +192,14 @@ func.func @images(%q: tensor<16x4x32x16xf16>, %k: tensor<16x4x16x32xf16>, %v: te
 // Other numbers than -inf in the place of scores, which leave a query without keys its weights.
 
 // CHECK-LABEL: func.func @finite
-// CHECK:         graph.scaled_dot_product_attention %q, %{{.*}}, %v, %m {scale = 1.000000e+00 : f64, fill = -1.000000e+04 : f64}
+// CHECK:         graph.scaled_dot_product_attention %q, %{{.*}}, %v, %m {scale = 5.000000e-01 : f64, fill = -5.000000e+03 : f64}
 func.func @finite(%q: tensor<4x32x16xf16>, %k: tensor<4x16x32xf16>, %v: tensor<4x32x16xf16>, %m: tensor<32x32xi1>) -> tensor<4x32x16xf16> {
   %p = graph.matmul %q, %k : (tensor<4x32x16xf16>, tensor<4x16x32xf16>) -> tensor<4x32x32xf16>
   %i = graph.fill -1.0e4 : f16 : tensor<f16>
   %a = graph.where %m, %p, %i : (tensor<32x32xi1>, tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
-  %w = graph.softmax %a {axis = 2 : i64} : tensor<4x32x32xf16>
+  %h = graph.fill 0.5 : f16 : tensor<f16>
+  %s = graph.mul %a, %h : (tensor<4x32x32xf16>, tensor<f16>) -> tensor<4x32x32xf16>
+  %w = graph.softmax %s {axis = 2 : i64} : tensor<4x32x32xf16>
   %y = graph.matmul %w, %v : (tensor<4x32x32xf16>, tensor<4x32x16xf16>) -> tensor<4x32x16xf16>
   func.return %y : tensor<4x32x16xf16>
 }
