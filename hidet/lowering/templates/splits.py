@@ -16,7 +16,8 @@ from hidet.lowering.templates.gemv_config import is_bound_by_memory
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.tilings import fastest
 
-SPLITS = (2, 3, 4, 8, 9, 16)
+SPLITS, ODD_SPLITS = (2, 4, 8, 16), (3, 9)
+"""Numbers of slices; thirds and ninths, of filters of 3x3, are tried if no power of two pays."""
 
 PART_BYTES = 128
 """The granularity of a slice in bytes per row: a cache line."""
@@ -38,11 +39,12 @@ def best_split(problem: Problem, arch: Arch, *, joins: bool = False) -> int:
     if arch.is_cpu or is_bound_by_memory(problem, arch):
         return 1
     best, least = 1, GAIN * time_of(problem, arch)
-    for parts in SPLITS:
-        if problem.k * problem.element_bytes % (parts * PART_BYTES) == 0:
-            time = time_in_parts(problem, parts, arch, joins=joins, limit=least)
-            if time < least:
-                best, least = parts, time
+    for numbers in (SPLITS, ODD_SPLITS):
+        for parts in numbers if best == 1 else ():
+            if problem.k * problem.element_bytes % (parts * PART_BYTES) == 0:
+                time = time_in_parts(problem, parts, arch, joins=joins, limit=least)
+                if time < least:
+                    best, least = parts, time
     return best
 
 

@@ -95,4 +95,5 @@ def test_cost_model():
     assert best_split(problem(4096, 4096, 4096), H200) == 1
     assert best_split(problem(128, 768, 3072, "f32"), H200) > 1
     assert best_split(problem(1, 4096, 16384), H200) == 1
+    assert best_split(problem(196, 160, 9 * 448), H200) == 9  # no cache lines in halves
     assert best_split(late_layer, Arch.parse("cpu")) == 1
