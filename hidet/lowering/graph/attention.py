@@ -142,10 +142,11 @@ def pack_mask(b: GraphBuilder, op: ScoresOp, mask: SSAValue) -> None:
     owner, rank = mask.owner, len(shape_of(mask))
     if not isinstance(owner, Operation) or adjacent_dim(mask) in (None, rank - 1):
         return
-    packs = (use.operation for use in mask.uses if isinstance(use.operation, graph.PackOp))
-    pack = next(packs, None)
+    users, order = (use.operation for use in mask.uses), tuple(range(rank))
+    packs = (each for each in users if isinstance(each, graph.PackOp) and each is owner.next_op)
+    pack = next((each for each in packs if each.dims.get_values() == order), None)
     if pack is None:
-        pack = b.insert(graph.PackOp(mask, range(rank)), InsertPoint.after(owner))
+        pack = b.insert(graph.PackOp(mask, order), InsertPoint.after(owner))
     op.operands = [pack.result if each is mask else each for each in op.operands]
 
 

@@ -124,20 +124,19 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValu
 
     If columns of x are adjacent in memory, it is the weight times them, so that the result's are.
     """
-    element = element_type(op.x)
-    if reads_columns(op):
-        total = b.matmul(op.weight, b.transposed(op.x), op.precision)
-        if op.bias is not None:
-            column = b.reshape(op.bias, [*shape_of(op.bias), 1])
-            total = b.emit(graph.AddOp(total, b.cast(column, element_type(total))))
-        return b.transposed(b.cast(total, element))
     *leading, inputs = shape_of(op.x)
-    matrix = b.reshape(op.x, [prod(leading), inputs])
-    operands = aligned(b, matrix, b.transposed(op.weight), op.precision, arch)
-    total = b.matmul(*operands, op.precision)
-    if op.bias is not None:
-        total = b.emit(graph.AddOp(total, b.cast(op.bias, element_type(total))))
-    return b.reshape(b.cast(total, element), op.result_type.get_shape())
+    is_swapped, bias = reads_columns(op), op.bias
+    if is_swapped:
+        operands = op.weight, b.transposed(op.x)
+    else:
+        operands = b.reshape(op.x, [prod(leading), inputs]), b.transposed(op.weight)
+    total = b.matmul(*aligned(b, *operands, op.precision, arch), op.precision)
+    if bias is not None:
+        bias = b.cast(bias, element_type(total))
+        bias = b.reshape(bias, [*shape_of(bias), 1]) if is_swapped else bias
+        total = b.emit(graph.AddOp(total, bias))
+    result = b.cast(total, element_type(op.x))
+    return b.transposed(result) if is_swapped else b.reshape(result, op.result_type.get_shape())
 
 
 RUN = 4

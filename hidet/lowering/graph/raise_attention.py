@@ -249,10 +249,10 @@ class RaiseAttentionPass(ModulePass):
     """Raise attention that is written as matmuls, a softmax and a mask.
 
     Applies to f16 and bf16 on GPUs. Scores may be scaled, and masked by tensors that are added and
-    by -inf under conditions, which become one mask; their batch may be reshaped. A fully masked row
-    then yields zeros instead of NaN, for which a model may test: so torch exports attention to
-    ONNX. Scores and weights are no longer rounded to half precision. `decompose-graph` decomposes
-    what no template computes.
+    by -inf under conditions, which become one mask, or by another number under one condition; their
+    batch may be reshaped. A row that -inf masks as a whole yields zeros instead of NaN, for which a
+    model may test: so torch exports attention to ONNX. Scores and weights are no longer rounded to
+    half precision. `decompose-graph` decomposes what no template computes.
     """
 
     name = "raise-attention"

@@ -613,3 +613,17 @@ func.func @filled_attention(%q : tensor<2x4x16xf32>, %m : tensor<4x4xi1>) -> ten
   %y = graph.scaled_dot_product_attention %q, %q, %q, %m {fill = -2.0 : f64} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<4x4xi1>) -> tensor<2x4x16xf32>
   func.return %y : tensor<2x4x16xf32>
 }
+
+// -----
+
+// Another order of the mask is none for attention.
+
+// CHECK-LABEL: func.func @packed_otherwise
+// CHECK-DAG:     %[[S:.*]] = graph.pack %p {dims = array<i64: 0, 1, 2>}
+// CHECK:         graph.scaled_dot_product_attention %q, %q, %q, %[[S]]
+func.func @packed_otherwise(%q: tensor<64x64x64xf16>, %b: tensor<64x64x64xf16>) -> (tensor<64x64x64xf16>, tensor<64x64x64xf16>) {
+  %p = graph.permute %b {dims = array<i64: 2, 0, 1>} : (tensor<64x64x64xf16>) -> tensor<64x64x64xf16>
+  %o = graph.pack %p {dims = array<i64: 1, 0, 2>} : (tensor<64x64x64xf16>) -> tensor<64x64x64xf16>
+  %y = graph.scaled_dot_product_attention %q, %q, %q, %p : (tensor<64x64x64xf16>, tensor<64x64x64xf16>, tensor<64x64x64xf16>, tensor<64x64x64xf16>) -> tensor<64x64x64xf16>
+  func.return %y, %o : tensor<64x64x64xf16>, tensor<64x64x64xf16>
+}

@@ -27,6 +27,19 @@ func.func @repeated(%q: tensor<2x12x32x16xf16>, %k: tensor<2x4x40x16xf16>, %v: t
   func.return %y : tensor<2x12x32x8xf16>
 }
 
+// So is what a boolean mask puts in the place of scores.
+
+// CHECK-LABEL: func.func @filled
+// CHECK:         graph.scaled_dot_product_attention {{.*}} {scale = 2.500000e-01 : f64, fill = -2.000000e+00 : f64}
+// CHECK-SAME:    -> tensor<4x3x32x16xf16>
+func.func @filled(%q: tensor<12x32x16xf16>, %k: tensor<4x40x16xf16>, %m: tensor<32x40xi1>) -> tensor<12x32x16xf16> {
+  %k1 = graph.reshape %k : (tensor<4x40x16xf16>) -> tensor<4x1x40x16xf16>
+  %k2 = graph.expand %k1 : (tensor<4x1x40x16xf16>) -> tensor<4x3x40x16xf16>
+  %k3 = graph.reshape %k2 : (tensor<4x3x40x16xf16>) -> tensor<12x40x16xf16>
+  %y = graph.scaled_dot_product_attention %q, %k3, %k3, %m {scale = 2.500000e-01 : f64, fill = -2.0 : f64} : (tensor<12x32x16xf16>, tensor<12x40x16xf16>, tensor<12x40x16xf16>, tensor<32x40xi1>) -> tensor<12x32x16xf16>
+  func.return %y : tensor<12x32x16xf16>
+}
+
 // Heads in another order, all of the first one's repetitions after those of the last, are left alone.
 
 // CHECK-LABEL: func.func @tiled

@@ -110,6 +110,22 @@ def test_shared_masks(check, choose, batch):
     check(text, operands, {"y": reference}, dtype=torch.float16, tolerance=3e-3, options=options)
 
 
+@pytest.mark.parametrize(("element", "kind"), [("f16", "hidet::half"), ("i1", "bool")])
+def test_masks_are_loaded_by_vectors(element, kind):
+    """Threads load adjacent keys of a mask without a branch, if tiles end where scores do."""
+    x, mask = "tensor<12x128x64xf16>", f"tensor<12x128x128x{element}>"
+    module = Parser(
+        make_context(),
+        f"""func.func @forward(%x : {x}, %m : {mask}) -> {x} {{
+          %y = graph.scaled_dot_product_attention %x, %x, %x, %m : ({x}, {x}, {x}, {mask}) -> {x}
+          func.return %y : {x}
+        }}""",
+    ).parse_module()
+    run_pipeline(module, make_context(), PassOptions(arch="sm_90a"))
+    (source,) = print_sources(module).values()
+    assert f"hidet::copy_vector<{kind}, 2>(m_vector, &m[" in source
+
+
 CHOSEN = {
     (12, 128, 128, 64, False): {(32, 64), (32, 128), (16, 128)},
     (768, 197, 197, 64, False): {(64, 208)},
