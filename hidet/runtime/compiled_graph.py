@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from hidet.runtime.plan import Plan
 from hidet.runtime.snapshots import load_snapshots
 from hidet.runtime.tensors import random_tensor
 from hidet.runtime.times import CompileTimes
+from hidet.runtime.weights import UncountedWeightsError
 
 if TYPE_CHECKING:
     from hidet.runtime.profile import Profile
@@ -23,7 +25,8 @@ class CompiledGraph:
     """A plan with its binaries.
 
     It is loaded on a device at the first call with tensors there. It runs either on the CPU, or on
-    all GPUs that can run the plan's architecture.
+    all GPUs that can run the plan's architecture. Once it gets weights without version counters, it
+    computes what depends on weights alone in every call.
 
     Args:
         artifacts: for each artifact key of the plan its binary, a shared library or a cubin.
@@ -52,14 +55,12 @@ class CompiledGraph:
         self.plan = plan
         self.text = text
         self.report = report or CompileTimes()
+        self._executed = plan
         self._executors: dict[int, Executor] = {}
-        self._cubins: dict[str, bytes] = {}
+        self._binaries = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
+        self._default_index = -1 if plan.target == "cpu" else device.index or 0
         if plan.target == "cpu":
-            self._default_index = -1
-            self._executors[-1] = CpuExecutor(plan, artifacts, self._snapshots)
-        else:
-            self._default_index = device.index or 0
-            self._cubins = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
+            self._load(-1)
 
     @property
     def constant_names(self) -> tuple[str, ...]:
@@ -83,7 +84,11 @@ class CompiledGraph:
             DeviceMismatchError: the tensors are on several devices, or on one of another kind.
             HidetError: a tensor does not match the graph, or a launch failed.
         """
-        return self._executor_for(inputs, constants).run(inputs, constants)
+        try:
+            return self._executor_for(inputs, constants).run(inputs, constants)
+        except UncountedWeightsError as error:
+            self._prepare_in_calls(error)
+            return self._executor_for(inputs, constants).run(inputs, constants)
 
     def profile(
         self,
@@ -111,6 +116,7 @@ class CompiledGraph:
             inputs = [random_tensor(spec, device) for spec in self.plan.inputs]
         if constants is None:
             constants = [random_tensor(spec, device) for spec in self.plan.constants.values()]
+        self.run(inputs, constants)  # which decides what a call executes
         return profile_of(self._executor_for(inputs, constants), inputs, constants, runs)
 
     def _executor_for(
@@ -121,22 +127,33 @@ class CompiledGraph:
         index = tensors[0].get_device() if tensors else self._default_index
         return self._executors.get(index) or self._load(index)
 
+    def _prepare_in_calls(self, reason: UncountedWeightsError) -> None:
+        """Compute what depends on weights alone in every call from now on, after a warning."""
+        if self._executed is not self.plan:
+            return  # another thread was faster
+        self._executed = self.plan.preparing_in_calls()
+        self._executors.clear()
+        warnings.warn(str(reason), RuntimeWarning, stacklevel=3)
+
     def _load(self, index: int) -> Executor:
         """Load the plan on a GPU; index -1 is the CPU."""
-        if self.plan.target == "cpu" or index < 0:
+        is_cpu = self.plan.target == "cpu"
+        if is_cpu != (index < 0):
             where = "the CPU" if index < 0 else f"GPU {index}"
             raise DeviceMismatchError(
                 f"the tensors are on {where}, but the graph was compiled for {self.plan.target}"
             )
-        from hidet.runtime.cuda_graph import CudaGraphExecutor
+        if is_cpu:
+            executor = CpuExecutor(self._executed, self._binaries, self._snapshots)
+        else:
+            from hidet.runtime.cuda_graph import CudaGraphExecutor
 
-        device = torch.device("cuda", index)
-        executor = CudaGraphExecutor(
-            self.plan,
-            self._cubins,
-            device,
-            use_graph=self._use_cuda_graph,
-            snapshots=self._snapshots,
-        )
+            executor = CudaGraphExecutor(
+                self._executed,
+                self._binaries,
+                torch.device("cuda", index),
+                use_graph=self._use_cuda_graph,
+                snapshots=self._snapshots,
+            )
         self._executors[index] = executor
         return executor

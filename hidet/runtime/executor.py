@@ -66,6 +66,7 @@ class Executor(ABC):
         in a list, or a `LookUp`, are the fastest.
 
         Raises:
+            UncountedWeightsError: `prepare` launches read weights without version counters.
             HidetError: a tensor does not match the plan, or a launch failed.
         """
         outputs: list[torch.Tensor] = []
@@ -100,7 +101,7 @@ class Executor(ABC):
             self._matches = lambda _: False
             self._bind_constants(tensors, copied)
             versions = self._weights.versions if self._weights else [NO_VERSION] * len(tensors)
-            if versions is not None and not copied:
+            if not copied:
                 addresses = list(map(_data_ptr, tensors))
                 self._matches = self._snapshots.matcher(constants, addresses, versions)
         if (before := self._keepalive()) is not None:

@@ -5,7 +5,7 @@ JSON, and loaded without the compiler.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from hidet.arch.roofline import Work
@@ -138,6 +138,35 @@ class Plan:
             int(each.at) for each in written if each is not None and each.space == "input"
         )
 
+    def preparing_in_calls(self) -> "Plan":
+        """Return the plan whose forward launches begin with those of `prepare`.
+
+        Prepared memory is a part of its arena.
+        """
+        base = -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT
+        waited_for = {number for launch in self.prepare for number in launch.dependencies}
+        last = tuple(n for n in range(len(self.prepare)) if n not in waited_for)
+
+        def behind(launch: Launch) -> Launch:
+            shifted = tuple(number + len(self.prepare) for number in launch.dependencies)
+            edges = launch.edges if shifted else "full"
+            return replace(launch, dependencies=shifted or last, edges=edges)
+
+        forward = (*self.prepare, *map(behind, self.forward))
+        return replace(
+            self,
+            prepare=(),
+            forward=tuple(
+                replace(each, arguments=tuple(_in_arena(a, base) for a in each.arguments))
+                for each in forward
+            ),
+            copies=tuple(
+                replace(each, source=_memory_in_arena(each.source, base)) for each in self.copies
+            ),
+            arena_bytes=base + self.prepared_bytes,
+            prepared_bytes=0,
+        )
+
     def to_json(self) -> str:
         """Serialize the plan; equal plans have equal text."""
         return encode({"schema": SCHEMA, "plan": self}, indent=1)
@@ -163,6 +192,21 @@ class _Document:
 
     schema: Literal[5]
     plan: Plan
+
+
+def _in_arena(argument: Argument | Scalar | TensorMap, base: int) -> Argument | Scalar | TensorMap:
+    """Return an argument with prepared memory at this offset in the arena."""
+    if isinstance(argument, TensorMap):
+        return replace(argument, buffer=_memory_in_arena(argument.buffer, base))
+    return _memory_in_arena(argument, base) if isinstance(argument, Argument) else argument
+
+
+def _memory_in_arena(memory: Argument, base: int) -> Argument:
+    match memory:
+        case Argument("prepared", int(at)):
+            return Argument("arena", base + at)
+        case _:
+            return memory
 
 
 def find_problems(plan: Plan) -> Iterator[str]:

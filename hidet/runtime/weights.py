@@ -9,11 +9,10 @@ set also has weak references to the storages of its weights, and is dropped with
 dies. Changes are detected by torch's version counters, with two limitations:
 
 - writes through `weight.data`, or another alias with a counter of its own, are not detected;
-- weights created in `torch.inference_mode()` have no counter, so what depends on them is computed
-  in every call, after one warning.
+- weights created in `torch.inference_mode()` have no counter, so they cannot be in a set: a
+  compiled graph computes what depends on them in every call (`Plan.preparing_in_calls`).
 """
 
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -21,6 +20,7 @@ from functools import partial
 
 import torch
 
+from hidet.errors import HidetError
 from hidet.runtime.snapshots import NO_VERSION
 
 CAPACITY = 128
@@ -30,17 +30,21 @@ block."""
 _Tensor = torch.Tensor
 
 
+class UncountedWeightsError(HidetError):
+    """A weight has no version counter: it was made in `torch.inference_mode()`."""
+
+
 class WeightSet:
     """The weights of one module, and what was computed from them.
 
     `versions` are the version counters of the constants at that time, `NO_VERSION` for those that
-    were not read; None if a weight has none.
+    were not read.
     """
 
     def __init__(
         self,
         prepared: torch.Tensor,
-        versions: list[int] | None,
+        versions: list[int],
         weights: Sequence[torch.Tensor],
     ) -> None:
         self._prepared: object = prepared
@@ -56,9 +60,9 @@ class WeightSet:
         """The memory that the `prepare` launches filled; None once a weight has died."""
         return self._prepared if type(self._prepared) is _Tensor else None
 
-    def is_current(self, versions: list[int] | None) -> bool:
+    def is_current(self, versions: list[int]) -> bool:
         """Return whether prepared memory is valid for the weights, which have these versions."""
-        return versions is not None and self.versions == versions and self.prepared is not None
+        return self.versions == versions and self.prepared is not None
 
 
 class WeightSets:
@@ -78,12 +82,14 @@ class WeightSets:
         self._prepare = prepare
         self._capacity = capacity
         self._sets: OrderedDict[tuple[int, ...], WeightSet] = OrderedDict()
-        self._warned = False
 
     def select(self, constants: Sequence[torch.Tensor]) -> WeightSet:
         """Return the set of these constants with its prepared memory up to date.
 
         The result's `prepared` is not None while the caller holds the constants.
+
+        Raises:
+            UncountedWeightsError: a weight has no version counter.
         """
         weights = [constants[position] for position in self._positions]
         key = tuple(weight.data_ptr() for weight in weights)
@@ -99,25 +105,18 @@ class WeightSets:
             self._sets.popitem(last=False)
         return known
 
-    def _versions(self, constants: Sequence[torch.Tensor]) -> list[int] | None:
-        """Return the version counters of constants; None, after a warning, if a weight has none."""
+    def _versions(self, constants: Sequence[torch.Tensor]) -> list[int]:
+        """Return the version counters of constants."""
         versions = [NO_VERSION] * len(constants)
-        try:
-            for position in self._positions:
-                versions[position] = constants[position]._version
-            return versions
-        except RuntimeError:
-            if not any(constants[position].is_inference() for position in self._positions):
-                raise
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                "weights made in torch.inference_mode() have no version counter, so what is "
-                "derived from them is computed in every call; make them outside of it",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return None
+        for position in self._positions:
+            if constants[position].is_inference():
+                raise UncountedWeightsError(
+                    "weights made in torch.inference_mode() have no version counter, so what is "
+                    "derived from them is computed in every call",
+                    hint="make the model outside of torch.inference_mode(), and call it inside",
+                )
+            versions[position] = constants[position]._version
+        return versions
 
     def __len__(self) -> int:
         return sum(weight_set.prepared is not None for weight_set in self._sets.values())

@@ -1,5 +1,7 @@
 """The border of the runtime: which executor runs, what is read from where, what is reported."""
 
+import warnings
+
 import pytest
 import torch
 
@@ -24,6 +26,26 @@ def test_runs_from_the_text_of_its_plan(plans, cpu_library):
     graph = CompiledGraph(plan, {"library": cpu_library}, CPU)
     x, w = torch.randn(plans.size), torch.randn(plans.size)
     torch.testing.assert_close(graph.run([x], [w])[1], 2 * (x + w))
+
+
+@pytest.mark.parametrize("first", ["counted", "uncounted"])
+def test_weights_without_versions(plans, cpu_library, first):
+    """Weights made in inference mode are prepared in every call, those of other modules too."""
+    graph = CompiledGraph(plans.copying(), {"library": cpu_library}, CPU)
+    x, p0, p1 = (torch.randn(plans.size) for _ in range(3))
+    if first == "counted":
+        graph.run([x], [p0, p1])
+    with torch.inference_mode():
+        q0, q1 = (torch.randn(plans.size) for _ in range(2))
+        with pytest.warns(RuntimeWarning, match="no version counter"):
+            graph.run([x], [q0, q1])
+        q1.add_(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # once is enough
+        for w0, w1 in [(q0, q1), (p0, p1)]:
+            y, _, _, prepared, _ = graph.run([x], [w0, w1])
+            torch.testing.assert_close(y, x + 4 * w1 + w0)
+            torch.testing.assert_close(prepared, 4 * w1)
 
 
 def test_graph_without_tensors(plans):

@@ -1,6 +1,7 @@
 """The JSON form of plans: what is written comes back, what is damaged is refused."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode
-from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
+from hidet.runtime.plan import Argument, Launch, Plan, TensorMap, find_problems
 from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 from hidet.runtime.tensors import DTYPES
 
@@ -172,6 +173,25 @@ def test_text_of_any_depth_is_refused(text):
         deep = [deep]
     with pytest.raises(CacheError, match="must be an object"):
         decode(Plan, deep, "plan")
+
+
+def test_preparing_in_calls(plans):
+    """Launches of a call wait for all of `prepare`; prepared memory is behind the arena."""
+    plan = plans.prepared()
+    spec = TensorMapSpec("f32", (8,), (), (8,), 0)
+    first, second = plan.forward
+    mapped = TensorMap(Argument("prepared", 0), 16, spec)
+    first = replace(first, arguments=(mapped, *first.arguments[1:]), edges="programmatic")
+    second = replace(second, edges="programmatic")
+    merged = replace(plan, forward=(first, second), arena_bytes=300).preparing_in_calls()
+    assert not list(find_problems(merged))
+    assert (merged.prepare, merged.prepared_bytes, merged.arena_bytes) == ((), 0, 512 + 512)
+    assert [launch.dependencies for launch in merged.forward] == [(), (0,), (1,), (2,)]
+    assert [launch.edges for launch in merged.forward[2:]] == ["full", "programmatic"]
+    buffers = [launch.buffers for launch in merged.forward]
+    assert buffers[1] == (Argument("arena", 0), Argument("arena", 512 + 256))
+    assert buffers[2][:2] == (Argument("arena", 512), Argument("arena", 512 + 256))
+    assert all(each.space != "prepared" for row in buffers for each in row)
 
 
 def test_arguments_are_plain_pairs():

@@ -2,12 +2,11 @@
 
 import gc
 import sys
-import warnings
 
 import pytest
 import torch
 
-from hidet.runtime.weights import WeightSets
+from hidet.runtime.weights import UncountedWeightsError, WeightSets
 
 
 class _Counting:
@@ -110,18 +109,14 @@ def test_empty_weights(prepare):
     assert prepare.calls == 1
 
 
-def test_weights_without_versions_are_prepared_in_every_call(prepare):
+def test_weights_without_versions_are_in_no_set(prepare):
     with torch.inference_mode():
         weight = torch.randn(4)
-    sets = WeightSets([0], prepare)
-    with pytest.warns(RuntimeWarning, match="no version counter"):
-        sets.select([weight])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # once is enough
-        with torch.inference_mode():
-            weight.add_(1)
-        assert torch.equal(sets.select([weight]).prepared, weight)
-    assert prepare.calls == 2
+    sets = WeightSets([1], prepare)
+    with pytest.raises(UncountedWeightsError, match="no version counter"):
+        sets.select([torch.randn(4), weight])
+    assert prepare.calls == len(sets) == 0
+    sets.select([weight, torch.randn(4)])  # of which only the second one is prepared
 
 
 def test_failed_prepare_leaves_no_set():
