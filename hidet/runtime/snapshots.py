@@ -135,7 +135,9 @@ def load_snapshots(library: bytes | None) -> Snapshots:
     address, version = address_function(), version_function()
     if address is None or version is None:
         return Snapshots()
-    native, tensor = NativeSnapshots(library, address, *version), torch.zeros(1)
+    native = NativeSnapshots(library, address, *version)
+    with torch.inference_mode(False):  # a graph may be loaded inside, where tensors have no version
+        tensor = torch.zeros(1)
     matches = native.matcher([tensor], [tensor.data_ptr()], [tensor._version])
     sees_writes = matches([tensor]) and not matches([tensor.add_(1)])
     return native if sees_writes else Snapshots()

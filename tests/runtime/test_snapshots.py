@@ -42,6 +42,12 @@ def test_torch_has_the_functions_of_native_code(library):
     assert type(load_snapshots(None)) is Snapshots
 
 
+def test_native_code_is_loaded_in_inference_mode(library):
+    """Programs of dynamic shapes are compiled by calls, which may be inside."""
+    with torch.inference_mode():
+        assert isinstance(load_snapshots(library), NativeSnapshots)
+
+
 @pytest.mark.parametrize("change", ["address", "version", "objects", "meaning"])
 def test_another_torch_is_served_by_python(library, monkeypatch, change):
     match change:
