@@ -15,6 +15,7 @@ from hidet.dialects.graph import (
     AttentionKeyValueGradientsOp,
     AttentionLogsumexpOp,
     AttentionQueryGradientOp,
+    GroupedMatmulOp,
     MatmulOp,
     ScaledDotProductAttentionOp,
 )
@@ -22,7 +23,7 @@ from hidet.dialects.graph.attention import ScoresOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import reached
 
-_Matmul = MatmulOp | ScoresOp
+_Matmul = MatmulOp | GroupedMatmulOp | ScoresOp
 """The operators that contain matmuls."""
 
 FACTORS: dict[type[Operation], Sequence[str]] = {
@@ -49,7 +50,7 @@ def _kind(op: _Matmul) -> str:
 
 def _operations(op: _Matmul) -> int:
     """Return the number of multiplications and additions of an operator."""
-    if isinstance(op, MatmulOp):
+    if isinstance(op, MatmulOp | GroupedMatmulOp):
         return 2 * size_of(op.result) * shape_of(op.lhs)[-1]
     (*_, queries, _), (*_, keys, _) = shape_of(op.query), shape_of(op.key)
     scores = queries * keys

@@ -82,6 +82,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         ),
         (2, 7),
     ),
+    (lambda: graph.GroupedMatmulOp(value([5, 3]), value([4, 3, 7]), value([4], i32)), (5, 7)),
     (lambda: graph.LinearOp(value([5, 3]), value([7, 3])), (5, 7)),
     (lambda: graph.LinearOp(value([3]), value([7, 3]), value([7])), (7,)),
     (

@@ -2,16 +2,17 @@
 
     outputs = evaluate(module, [x], {"p0": weight})
 
-It supports `compute.grid`, `compute.fusion`, `graph.matmul` and `graph.constant`, as produced by
-`lower-graph-to-compute` and `fuse`, and is an oracle for later passes. The body of a grid runs
-vectorized over all elements, a branch over the elements that take it, a reduction once per element
-of its domain; loads out of bounds are errors. Intended for small tensors.
+It supports `compute.grid`, `compute.fusion`, `graph.constant` and matmuls, grouped ones too, as
+produced by `lower-graph-to-compute` and `fuse`, and is an oracle for later passes. The body of a
+grid runs vectorized over all elements, a branch over the elements that take it, a reduction once
+per element of its domain; loads out of bounds are errors. Intended for small tensors.
 
 Elements have the numpy type of their name; bf16 is float32, rounded to bf16.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -78,6 +79,8 @@ def _run_tensors(
             case graph.MatmulOp():
                 lhs, rhs = (tensors[value].astype(np.float64) for value in (op.lhs, op.rhs))
                 tensors[op.result] = converted(np.matmul(lhs, rhs), element_type(op.result))
+            case graph.GroupedMatmulOp():
+                tensors[op.result] = _grouped_matmul(op, tensors)
             case GridOp():
                 tensors[op.result] = _grid(op, scalars)
             case FusionOp():
@@ -91,6 +94,16 @@ def _run_tensors(
         for result in op.results:
             _check(result, tensors[result])
     raise EvaluationError("a block of tensors must end in func.return or compute.yield")
+
+
+def _grouped_matmul(op: graph.GroupedMatmulOp, tensors: Mapping[SSAValue, Array]) -> Array:
+    """Multiply each group of rows by its matrix."""
+    lhs, rhs = (tensors[value].astype(np.float64) for value in (op.lhs, op.rhs))
+    product = np.zeros(shape_of(op.result))
+    ends = [0, *tensors[op.ends]]
+    for group, (begin, end) in enumerate(pairwise(ends)):
+        product[begin:end] = lhs[begin:end] @ rhs[group]
+    return converted(product, element_type(op.result))
 
 
 def _check(value: SSAValue, array: Array) -> None:

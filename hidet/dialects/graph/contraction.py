@@ -14,6 +14,7 @@ from hidet.dialects.graph.base import (
     FALSE,
     FLOATS,
     INT,
+    INTEGERS,
     INTS,
     NUMBER,
     TENSOR,
@@ -109,6 +110,34 @@ class MatmulOp(AnchorOp):
         self.check_sum_element(tensor_type(self.lhs), element)
         batch = broadcast_shapes(self.name, left[:-2], right[:-2])
         return TensorType(element, [*batch, left[-2], right[-1]])
+
+
+@irdl_op_definition
+class GroupedMatmulOp(AnchorOp):
+    """Consecutive groups of the rows of [M, K], each times its own matrix of [G, K, N].
+
+    `ends` [G] are the ends of the groups, in ascending order. Rows behind the last one are zeros.
+    The result may be wider than the operands, as that of `graph.matmul`.
+    """
+
+    name = "graph.grouped_matmul"
+
+    lhs = operand_def(TENSOR)
+    rhs = operand_def(TENSOR)
+    ends = operand_def(TENSOR)
+    precision = prop_def(StringAttr, default_value=IEEE)
+
+    def _infer_type(self) -> Tensor:
+        check_precision(self.name, self.precision)
+        lhs, rhs, ends = map(tensor_type, self.operands)
+        self.check_same_element(lhs, rhs)
+        INTEGERS.check(self.name, ends)
+        left, right, groups = lhs.get_shape(), rhs.get_shape(), ends.get_shape()
+        if len(left) != 2 or right[:-1] != (*groups, left[1]) or len(groups) != 1 or 0 in groups:
+            raise self.invalid(f"needs [M, K], [G, K, N] and [G], got {lhs}, {rhs} and {ends}")
+        element = self.result_type.element_type
+        self.check_sum_element(lhs, element)
+        return TensorType(element, [left[0], right[-1]])
 
 
 @irdl_op_definition

@@ -33,7 +33,7 @@ from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
-from hidet.frontends.torch.operators import OPERATORS
+from hidet.frontends.torch.operators import translation_of
 from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
@@ -189,7 +189,7 @@ class Importer:
         if (function := called_kernel(node)) is not None:
             self.result.devices[node] = self._device_of(node)
             return self.calls.translate(node, function)
-        translation = OPERATORS.get(node.target)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        translation = translation_of(node.target)
         if translation is None:
             is_decomposed = node.target in DECOMPOSED
             reason = "it is not decomposed for these arguments"

@@ -61,7 +61,10 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> "CompiledGrap
     return compiled
 
 
-_CONTRACTIONS = graph.MatmulOp | graph.LinearOp | graph.Conv2dOp | graph.ScaledDotProductAttentionOp
+_CONTRACTIONS = (
+    *(graph.MatmulOp, graph.GroupedMatmulOp, graph.LinearOp, graph.Conv2dOp),
+    graph.ScaledDotProductAttentionOp,
+)
 
 
 def set_precision(module: ModuleOp, settings: Settings) -> None:

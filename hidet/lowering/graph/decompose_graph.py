@@ -60,6 +60,15 @@ def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp, arch: Arch) -> SSAValu
     return b.transposed(product) if is_swapped else product
 
 
+def decompose_grouped_matmul(b: GraphBuilder, op: graph.GroupedMatmulOp) -> SSAValue | None:
+    """A grouped matmul of f16 or bf16 is accumulated in f32 and cast."""
+    element = op.result_type.element_type
+    if (total := sum_type(element, op.precision)) == element:
+        return None
+    product = graph.GroupedMatmulOp(*op.operands, precision=op.precision, result_element=total)
+    return b.cast(b.emit(product), element)
+
+
 def is_large(lhs: SSAValue, rhs: SSAValue) -> bool:
     """Return whether packing operands costs little beside their matmul."""
     return min(*shape_of(lhs)[-2:], *shape_of(rhs)[-1:]) >= LARGE
@@ -416,6 +425,7 @@ def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
     graph.Conv2dOp: decompose_conv2d,
+    graph.GroupedMatmulOp: decompose_grouped_matmul,
     graph.VarOp: split_variance,
     **{kind: split_reduction for kind in SPLIT},
 }
@@ -438,11 +448,11 @@ class DecomposeGraphPass(ModulePass):
     unless a template computes them in one kernel. Weights times columns that are adjacent in memory
     are transposed matmuls. conv2d becomes a matmul of windows, unless it is
     depthwise; neither has a bias. In programs that keep channels first, one of single pixels is a
-    batch of matmuls. matmul and conv2d accumulate in f32 for f16 and bf16, followed by a cast, so
-    that ops fused with them use f32. Large operands with rows that TMA cannot load are copied into
-    aligned ones. Filters of conv2d are packed, as are images with few channels (padded with zeros)
-    and channels-first inputs. Reductions of a few long rows are split in two. Computation on
-    weights alone is kept separate, for `hoist-constants`.
+    batch of matmuls. matmul, grouped_matmul and conv2d accumulate in f32 for f16 and bf16,
+    followed by a cast, so that ops fused with them use f32. Large operands of matmuls with rows
+    that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as are images
+    with few channels (padded with zeros) and channels-first inputs. Reductions of a few long rows
+    are split in two. Computation on weights alone is kept separate, for `hoist-constants`.
     """
 
     name = "decompose-graph"

@@ -1,14 +1,17 @@
-"""Barriers of the block and of warp groups."""
+"""Warp groups: their barriers, and what they have in common."""
 
+from xdsl.dialects import memref, scf
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import IntegerAttr, i32, i64
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.kernels import kernel_of
+from hidet.analysis.memory import is_arithmetic
 from hidet.dialects import cuda
+from hidet.dialects.compute import GridOp, LoadOp, SinkOp
 from hidet.dialects.constants import known_index
 from hidet.dialects.task.group import BARRIERS, GroupOp, group_around
-from hidet.dialects.walking import ops_in
+from hidet.dialects.walking import ops_in, values_in
 from hidet.errors import ScheduleError
 from hidet.rewriting.builder import Index, KernelBuilder
 
@@ -68,3 +71,28 @@ def _barrier_of(group: GroupOp) -> int:
                 )
             group.barrier = IntegerAttr(max(free), i64)
     return group.barrier.value.data
+
+
+def is_common(op: Operation) -> bool:
+    """Return whether an op can stay outside of groups, which all use its result.
+
+    That is a value, a view, a shared tile, or an element of what the kernel only reads.
+    """
+    match op:
+        case memref.AllocaOp():
+            return cuda.space_of(op.memref.type) is cuda.Space.SHARED
+        case LoadOp() | memref.LoadOp():
+            array = op.operands[0]
+            loads = (isinstance(use.operation, LoadOp | memref.LoadOp) for use in array.uses)
+            return isinstance(array.owner, GridOp) or all(loads)
+        case scf.IfOp():
+            inner = [each for each in ops_in(op) if each is not op]
+            return all(isinstance(each, scf.YieldOp) or is_common(each) for each in inner)
+        case _:
+            return is_arithmetic(op) or isinstance(op, cuda.IdOp | GridOp | SinkOp)
+
+
+def captured_by(op: Operation) -> set[SSAValue]:
+    """Return the values defined outside of an op that the op and its regions use."""
+    used = {value for each in ops_in(op) for value in each.operands}
+    return used.difference(values_in(op))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -15,14 +15,14 @@ from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_LOAD
 from hidet.arch.limits import ROLE_REGISTERS, WARP_GROUP
 from hidet.dialects import cuda
-from hidet.dialects.compute import GridOp, SinkOp
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.marks import MIN_BLOCKS, UNROLL
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.task import GroupOp, MatmulOp
-from hidet.dialects.walking import ops_in, ops_of_class, values_in
+from hidet.dialects.walking import ops_in, ops_of_class
 from hidet.lowering.task.chained_matmuls import Build, ChainedMatmuls, zero_fill_of
+from hidet.lowering.task.groups import captured_by, is_common
 from hidet.lowering.task.matmul_loops import (
     MatmulLoop,
     allocate_mbarriers,
@@ -125,7 +125,7 @@ class _Specialization:
         for op in list(self.kernel.body.block.ops):
             if op is self.thread:
                 continue
-            if _can_be_shared(op) and _captured(op) <= shared:
+            if is_common(op) and captured_by(op) <= shared:
                 shared.update(op.results)
             else:
                 op.detach()
@@ -422,19 +422,6 @@ def _registers_of(product: MatmulOp) -> list[SSAValue]:
     """Return the register tiles that a matmul uses while it is in flight."""
     tiles = (product.lhs, product.accumulator)
     return [tile for tile in tiles if cuda.space_of(memref_type(tile)) is cuda.Space.REGISTER]
-
-
-def _can_be_shared(op: Operation) -> bool:
-    """Return whether an op can stay outside of the groups: a value, a view or a shared tile."""
-    if isinstance(op, memref.AllocaOp):
-        return cuda.space_of(op.memref.type) is cuda.Space.SHARED
-    return is_arithmetic(op) or isinstance(op, cuda.IdOp | GridOp | SinkOp)
-
-
-def _captured(op: Operation) -> set[SSAValue]:
-    """Return the values defined outside of an op that the op and its regions use."""
-    used = {value for each in ops_in(op) for value in each.operands}
-    return used.difference(values_in(op))
 
 
 def _specialization(kernel: cuda.KernelOp, arch: Arch) -> _Specialization | None:

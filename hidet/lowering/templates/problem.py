@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod, sqrt
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Operation, SSAValue
@@ -16,7 +16,7 @@ from hidet.analysis.windows import Window, window_of
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp
 from hidet.dialects.cuda.tensor_map import ALIGNMENT
-from hidet.dialects.graph import MatmulOp
+from hidet.dialects.graph import GroupedMatmulOp, MatmulOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 
 BANDWIDTH = 0.95
@@ -79,8 +79,7 @@ class Problem:
     def of(cls, anchor: MatmulOp, *siblings: MatmulOp) -> Problem:
         """Return the problem of a matmul, with its siblings."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
-        precision = anchor.precision.data
-        kind = precision if precision in ("tf32", "fma") else str(element)
+        kind = _kind(anchor)
         fusion, products = anchor.parent_op(), [each.result for each in (anchor, *siblings)]
         stored = fusion.results_ if isinstance(fusion, FusionOp) else products
         parts = tuple(shape_of(value)[-1] for value in products)
@@ -90,12 +89,6 @@ class Problem:
         pixels = im2col_of(anchor.lhs) if gathered else None
         right = [(each.rhs, window_of(each.rhs), -2) for each in (anchor, *siblings)]
         windows = right if pixels else [*right, (anchor.lhs, left, -1)]
-        streams = all(
-            window is not None
-            and _is_aligned(window, operand)
-            and (kind != "tf32" or window.strides[dim] == 1)
-            for operand, window, dim in windows
-        )
         residuals, operations = _epilogue(fusion, products)
         return cls(
             batch=prod(result[:-2]),
@@ -108,13 +101,50 @@ class Problem:
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
             gathered=gathered,
             channels=pixels.channels if pixels else 0,
-            streams=streams,
+            streams=all(_streams(*each, kind) for each in windows),
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
             residuals=residuals,
             operations=operations,
             is_row_major=any(b is None or b.strides[-2] != 1 for _, b, _ in right),
         )
+
+    @classmethod
+    def of_groups(cls, op: GroupedMatmulOp) -> Problem:
+        """Return the problem of a grouped matmul, as a batch of matmuls of equal groups.
+
+        If rows are assigned at random, hardly a group has more than two deviations above the mean.
+        """
+        (rows, k), (groups, _, n) = shape_of(op.lhs), shape_of(op.rhs)
+        left, right, kind = window_of(op.lhs), window_of(op.rhs), _kind(op)
+        fusion = op.parent_op()
+        stored = fusion.results_ if isinstance(fusion, FusionOp) else [op.result]
+        return cls(
+            batch=min(groups, max(rows, 1)),
+            m=ceil(rows / groups + 2 * sqrt(rows / groups)) or 1,
+            n=n,
+            k=k,
+            kind=kind,
+            total=str(element_of(op.result)),
+            element_bytes=bytes_of(element_of(op.lhs)),
+            result_bytes=max(bytes_of(element_of(value)) for value in stored),
+            gathered=left is None,
+            streams=_streams(op.lhs, left, -1, kind) and _streams(op.rhs, right, -2, kind),
+            is_row_major=right is None or right.strides[-2] != 1,
+        )
+
+
+def _kind(op: MatmulOp | GroupedMatmulOp) -> str:
+    """Return the `Problem.kind` of an operator."""
+    precision = op.precision.data
+    return precision if precision in ("tf32", "fma") else str(element_of(op.lhs))
+
+
+def _streams(operand: SSAValue, window: Window | None, dim: int, kind: str) -> bool:
+    """Return whether TMA can load an operand; `dim` is the reduced dimension."""
+    if window is None or not _is_aligned(window, operand):
+        return False
+    return kind != "tf32" or window.strides[dim] == 1
 
 
 def _epilogue(fusion: Operation | None, products: Sequence[SSAValue]) -> tuple[int, int]:

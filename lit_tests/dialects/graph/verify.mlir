@@ -346,6 +346,22 @@ func.func @precision(%x : tensor<2x2xf32>) {
 
 // -----
 
+// CHECK: graph.grouped_matmul: needs [M, K], [G, K, N] and [G], got tensor<2x3xf32>, tensor<4x3x5xf32> and tensor<3xi32>
+func.func @grouped(%x : tensor<2x3xf32>, %w : tensor<4x3x5xf32>, %e : tensor<3xi32>) {
+  %0 = graph.grouped_matmul %x, %w, %e : (tensor<2x3xf32>, tensor<4x3x5xf32>, tensor<3xi32>) -> tensor<2x5xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.grouped_matmul: needs integers, got tensor<4xf32>
+func.func @grouped_by_floats(%x : tensor<2x3xf32>, %w : tensor<4x3x5xf32>, %e : tensor<4xf32>) {
+  %0 = graph.grouped_matmul %x, %w, %e : (tensor<2x3xf32>, tensor<4x3x5xf32>, tensor<4xf32>) -> tensor<2x5xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.linear: needs x [..., I] and weight [O, I], got tensor<2x3xf32> and tensor<3x5xf32>
 func.func @linear(%x : tensor<2x3xf32>, %w : tensor<3x5xf32>) {
   %0 = graph.linear %x, %w : (tensor<2x3xf32>, tensor<3x5xf32>) -> tensor<2x5xf32>

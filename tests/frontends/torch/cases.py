@@ -383,6 +383,12 @@ CASES = [
     # ---- products
     case(aten.mm.default, floats(3, 4), floats(4, 5)),
     case(aten.bmm.default, floats(2, 3, 4), floats(2, 4, 5)),
+    case(
+        aten._grouped_mm.default,
+        integers(9, 8, low=-2, high=3, dtype=torch.bfloat16),  # whose sums are exact
+        integers(3, 8, 16, low=-2, high=3, dtype=torch.bfloat16),
+        torch.tensor([4, 4, 9], dtype=torch.int32),
+    ),
     case(aten.addmm.default, floats(5), floats(3, 4), floats(4, 5)),
     case(aten.addmm.default, floats(3, 5), floats(3, 4), floats(4, 5), beta=2, alpha=0.5),
     case(aten.addmm.default, floats(3, 5), floats(3, 4), floats(4, 5), beta=0),

@@ -164,3 +164,19 @@ def test_positions_of_extrema(dtype):
 def test_empty_result():
     """What has no element is not copied."""
     assert compiled(lambda: torch.eye(0))().shape == (0, 0)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_mixture_of_experts(device):
+    """Tokens are sorted by their experts, which multiply groups of rows of any size."""
+    transformers = pytest.importorskip("transformers", reason="needs hidet-xdsl[models]")
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4}
+    heads = {"num_key_value_heads": 2, "num_local_experts": 5}
+    config = transformers.MixtralConfig(intermediate_size=48, vocab_size=99, **sizes, **heads)
+    model = transformers.MixtralModel(config).eval().to(device)
+    ids = torch.randint(0, 99, (2, 16), device=device)
+    reference = copy.deepcopy(model).double()
+    reference.set_experts_implementation("eager")  # that of float64
+    with torch.no_grad():
+        actual = compiled(model)(ids, use_cache=False)[0]
+        assert_close(actual, reference(ids, use_cache=False)[0], 1e-5)

@@ -17,6 +17,7 @@ from hidet.lowering.templates.backward import BackwardTemplate
 from hidet.lowering.templates.base import Template
 from hidet.lowering.templates.depthwise import DepthwiseTemplate
 from hidet.lowering.templates.gemv import GemvTemplate
+from hidet.lowering.templates.grouped import GroupedTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.testing.numeric import assert_close
 
@@ -25,6 +26,7 @@ TEMPLATES = (
     BackwardTemplate,
     DepthwiseTemplate,
     GemvTemplate,
+    GroupedTemplate,
     MatmulTemplate,
 )
 """Those of anchors."""

@@ -10,7 +10,14 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, element_type, shape_of
 from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.attention import GRADIENTS, WHOLE
-from hidet.frontends.torch.operators.emitter import Emitter, Results, Table, named, unsupported
+from hidet.frontends.torch.operators.emitter import (
+    Emitter,
+    Results,
+    Table,
+    Translation,
+    named,
+    unsupported,
+)
 
 aten = torch.ops.aten
 
@@ -48,6 +55,22 @@ def addmm(
     if beta != 1:
         bias = g.emit(graph.MulOp(bias, g.scalar(beta, g.element)))
     return g.emit(graph.AddOp(product, bias))
+
+
+def grouped_matmul(
+    g: Emitter,
+    lhs: SSAValue,
+    rhs: SSAValue,
+    ends: SSAValue | None = None,
+    bias: SSAValue | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> SSAValue:
+    """Matmuls of groups of rows with a matrix each, such as tokens with those of their experts."""
+    ranks = len(shape_of(lhs)), len(shape_of(rhs))
+    if ends is None or bias is not None or ranks != (2, 3):
+        raise unsupported("a grouped matmul other than of [M, K], [G, K, N] and the ends of groups")
+    how: dict[str, Any] = {"precision": g.precision("matmul"), "result_element": g.element}
+    return g.emit(graph.GroupedMatmulOp(lhs, rhs, ends, **how))
 
 
 def linear(g: Emitter, x: SSAValue, weight: SSAValue, bias: SSAValue | None = None) -> SSAValue:
@@ -175,6 +198,7 @@ CONTRACTION: Table = {
     aten.mm.default: matmul,
     aten.bmm.default: matmul,
     aten.addmm.default: addmm,
+    aten._grouped_mm.default: grouped_matmul,
     aten.linear.default: linear,
     aten.convolution.default: convolution,
     aten._scaled_dot_product_flash_attention_for_cpu.default: attention,
@@ -183,3 +207,6 @@ CONTRACTION: Table = {
     aten._scaled_dot_product_cudnn_attention.default: attention,
 }
 """The translations of contractions."""
+
+LIBRARIES: dict[str, Translation] = {"transformers.grouped_mm_fallback.default": grouped_matmul}
+"""The translations of operators that packages define, by their names."""
