@@ -17,7 +17,6 @@ from hidet.dialects.graph import (
     AttentionQueryGradientOp,
 )
 from hidet.dialects.graph.attention import ScoresOp
-from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import f32, script, shared_tensor, task
 from hidet.lang.cuda import blockIdx, fast_exp2, fast_log2, threadIdx
@@ -28,6 +27,7 @@ from hidet.lowering.templates.attention import (
     place_of_block,
     scale_of_weights,
     weigh,
+    within,
 )
 from hidet.lowering.templates.attention_config import Attention
 from hidet.lowering.templates.backward_config import TILES, BackwardConfig, candidates
@@ -128,7 +128,7 @@ def compute_query_gradient(
     scale = scale_of_weights(problem, masks)
     fill(acc, 0, thread)
     for i in ends.on(thread):
-        own = at_most(row + i, problem.queries, choice.block_m)
+        own = within(row + i, choice.block_m, problem.queries)
         ends[i] = exponent(logsumexp[(*at, own, 0)])
         deltas[i] = delta[(*at, own, 0)]
     task.copy(task.window(query, *at, row, 0), queries, on=thread)
@@ -185,12 +185,12 @@ def compute_key_value_gradients(
         task.matmul(values, gradients, products, on=thread, transposed=True)
         mask_scores(scores, masks, m, problem, q0, row, is_transposed=True)
         for i, j in scores.on(thread):
-            own = at_most(q0 + j, problem.queries, choice.block_n)
+            own = within(q0 + j, choice.block_n, problem.queries)
             scores[i, j] = fast_exp2(scores[i, j] * scale - exponent(logsumexp[(*at, own, 0)]))
             weights[i, j] = in_type_of(weights, scores[i, j])
         task.matmul(weights, gradients, of_value, on=thread)
         for i, j in scores.on(thread):
-            own = at_most(q0 + j, problem.queries, choice.block_n)
+            own = within(q0 + j, choice.block_n, problem.queries)
             slope = scores[i, j] * (products[i, j] - delta[(*at, own, 0)])
             slopes[i, j] = in_type_of(slopes, slope)
         task.matmul(slopes, queries, of_key, on=thread)
@@ -209,11 +209,6 @@ def place_of_keys(problem: Attention, choice: BackwardConfig) -> tuple[Any, Any]
     """
     tiles = ceil_div(problem.keys, choice.block_m)
     return blockIdx.x // tiles, blockIdx.x % tiles * choice.block_m
-
-
-def at_most(position: Any, count: int, tile: int) -> Any:
-    """Return a position, or the last one for what a tile has beyond it."""
-    return minimum(position, count - 1) if count % tile else position
 
 
 @script
