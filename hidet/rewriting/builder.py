@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from hidet.analysis.materialize import index_constant, index_op
+from hidet.analysis.memory import root_of
 from hidet.dialects.compute import ReduceKind
 from hidet.dialects.constants import integer, known_index
 from hidet.dialects.cuda.attributes import Space, SpaceAttr
@@ -421,6 +422,14 @@ def set_unroll(loop: scf.ForOp, unroll: bool | int) -> None:
     """Annotate a loop for unrolling by the CUDA compiler: fully, or by a factor."""
     if unroll is not False:
         loop.attributes[UNROLL] = UnitAttr() if unroll is True else IntegerAttr(unroll, i64)
+
+
+def align(array: SSAValue, size: int) -> None:
+    """Require an alignment in bytes of an array that the kernel allocates."""
+    op = root_of(array).owner
+    if isinstance(op, memref.AllocaOp):
+        known = 1 if op.alignment is None else op.alignment.value.data
+        op.alignment = IntegerAttr(max(size, known), i64)
 
 
 def integer_type(kind: Attribute) -> IntegerType | IndexType:

@@ -17,11 +17,12 @@ from hidet.errors import ScriptError
 from hidet.frontends.script.messages import describe
 from hidet.frontends.script.pointers import VoidPointer
 from hidet.frontends.script.scalars import Index, Scalar, convert, is_integer
-from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, align, first_address
+from hidet.frontends.script.tensors import Pointer, Tensor, access_bytes, first_address
 from hidet.frontends.script.tracing import current, insert
 from hidet.frontends.script.types import I32, TensorType, as_tuple, check_shape, element_type
 from hidet.frontends.script.variables import mark_sign
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
+from hidet.rewriting.builder import align
 
 
 def register_tensor(dtype: object, shape: object = None, layout: object = None) -> Tensor:

@@ -14,7 +14,6 @@ from hidet.frontends.script.scalars import Scalar, binary, constant, convert
 from hidet.frontends.script.tensors import (
     Pointer,
     Tensor,
-    align,
     element_at,
     load_at,
     registers_of,
@@ -24,6 +23,7 @@ from hidet.frontends.script.tensors import (
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import VectorType, vector_type
 from hidet.frontends.script.vectors import Vector
+from hidet.rewriting.builder import align
 
 _ANY_ORDER = "default"
 

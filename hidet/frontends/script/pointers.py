@@ -13,10 +13,11 @@ from hidet.dialects.shaped import memref_type
 from hidet.errors import ScriptError
 from hidet.frontends.script.messages import Value, describe
 from hidet.frontends.script.scalars import Index, Scalar, binary, constant
-from hidet.frontends.script.tensors import Pointer, align, element_at, first_address
+from hidet.frontends.script.tensors import Pointer, element_at, first_address
 from hidet.frontends.script.tracing import insert
 from hidet.frontends.script.types import U8, U64, ElementType, PointerType, ScalarType
 from hidet.frontends.script.variables import mark_sign
+from hidet.rewriting.builder import align
 
 
 class VoidPointer(Value):

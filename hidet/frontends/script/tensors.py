@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, TensorType, i64
+from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import SSAValue
 
-from hidet.analysis.memory import root_of
 from hidet.dialects.compute import LoadOp, StoreOp
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.memory_access import VECTOR_BYTES, CopyVectorOp
@@ -24,6 +23,7 @@ from hidet.frontends.script.types import ElementType, OfElements, VectorType, as
 from hidet.frontends.script.variables import mark_sign
 from hidet.frontends.script.vectors import Vector
 from hidet.mapping import SwizzledLayout, TaskMap, repeat
+from hidet.rewriting.builder import align
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,14 +280,6 @@ def vector_in(registers: Pointer, kind: VectorType) -> Vector:
     """Return the vector that registers hold."""
     elements = (load_at(registers.lane(lane)) for lane in range(kind.lanes))
     return Vector(kind, tuple(elements))
-
-
-def align(array: SSAValue, size: int) -> None:
-    """Require an alignment in bytes of an array that the kernel allocates."""
-    op = root_of(array).owner
-    if isinstance(op, memref.AllocaOp):
-        known = 1 if op.alignment is None else op.alignment.value.data
-        op.alignment = IntegerAttr(max(size, known), i64)
 
 
 def access_bytes(size: int) -> int:

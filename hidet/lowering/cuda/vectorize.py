@@ -3,14 +3,13 @@
 from functools import cached_property
 
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.forms import LinearForm
 from hidet.analysis.index_forms import IndexForms
 from hidet.analysis.materialize import Materializer
-from hidet.analysis.memory import is_arithmetic, root_of
+from hidet.analysis.memory import is_arithmetic
 from hidet.analysis.value_ranges import terminators_of
 from hidet.arch.instructions import CP_ASYNC
 from hidet.dialects.constants import is_zero
@@ -23,7 +22,7 @@ from hidet.dialects.task.marks import ASYNC
 from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
 from hidet.lowering.cuda.unswitch import ConditionHoister, unswitch
 from hidet.lowering.cuda.vector_accesses import Address, VectorAccess, VectorLoop
-from hidet.rewriting.builder import KernelBuilder
+from hidet.rewriting.builder import KernelBuilder, align
 from hidet.rewriting.inlining import inline_region
 from hidet.rewriting.kernel_pass import KernelPass
 
@@ -79,7 +78,7 @@ class VectorizePass(KernelPass):
             _Rewrite(vectors, valid).run()
         for op in ops_of_class(kernel.body, InstructionOp):
             for array, size in op.alignments:
-                _align(array, size)
+                align(array, size)
 
 
 def _innermost_loops(block: Block) -> list[scf.ForOp]:
@@ -114,7 +113,7 @@ class _Rewrite:
             if not is_split or isinstance(access.op, memref.LoadOp)
         ]
         for access in accesses:
-            _align(access.first.array, access.size)
+            align(access.first.array, access.size)
         pair = self._vectors.copied_through(accesses)
         if pair is not None:
             source, target = pair
@@ -152,7 +151,7 @@ class _Rewrite:
         array = access.first.array
         name = array.name_hint and f"{array.name_hint}_vector"
         local = self._before.local_array(element_of(array), [self._vectors.count], name)
-        _align(local, access.size)
+        align(local, access.size)
         mark_unsigned(local, like=array)
         return local
 
@@ -179,12 +178,6 @@ class _Rewrite:
 
 def _start_of(local: SSAValue) -> Address:
     return Address(local, (LinearForm.number(0),))
-
-
-def _align(array: SSAValue, size: int) -> None:
-    op = root_of(array).owner
-    if isinstance(op, memref.AllocaOp) and (op.alignment is None or op.alignment.value.data < size):
-        op.alignment = IntegerAttr(size, i64)
 
 
 def zero_filled(vectors: VectorLoop) -> SSAValue | None:
