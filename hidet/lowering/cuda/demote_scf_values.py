@@ -39,12 +39,7 @@ class DemoteScfValuesPass(KernelPass):
 
     def run(self, kernel: KernelOp) -> None:
         """Demote the values of one kernel."""
-        demote_values(kernel)
-
-
-def demote_values(kernel: KernelOp) -> None:
-    """Demote all values of loops and branches of one kernel."""
-    _Demotion().block(kernel.body.block)
+        _Demotion().block(kernel.body.block)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from hidet.dialects.cuda import KernelOp, is_variable
 from hidet.dialects.cuda.marks import DECLARES, DEFERRED, FORMED, UPDATE
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.walking import blocks_in, ops_in, ops_of_block, ops_of_class
-from hidet.lowering.cuda.demote_scf_values import demote_values
+from hidet.lowering.cuda.demote_scf_values import DemoteScfValuesPass
 from hidet.lowering.cuda.folding import Folding
 from hidet.rewriting.dead_code import drop_dead_code
 from hidet.rewriting.kernel_pass import KernelPass
@@ -56,7 +56,7 @@ class FormExpressionsPass(KernelPass):
     def run(self, kernel: KernelOp) -> None:
         """Fold and name the values of one kernel."""
         # Merging equal ops may have turned a conditional expression into a statement.
-        demote_values(kernel)
+        DemoteScfValuesPass().run(kernel)
         forward_single_stores(kernel)
         drop_dead_code(kernel)
         clear_marks(kernel)
