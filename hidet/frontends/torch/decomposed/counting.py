@@ -112,8 +112,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     value = torch.where(most, rows, largest).amin(-1, keepdim=True)
     places = torch.arange(rows.shape[-1], device=x.device)
     place = torch.where(rows == value, places, 0).amax(-1, keepdim=True)
-    found = (back(each, dim, x) for each in (value.to(x.dtype), place))
-    return tuple(each if keepdim or x.dim() == 0 else each.squeeze(dim) for each in found)
+    return tuple(back(each, dim, x, keepdim) for each in (value.to(x.dtype), place))
 
 
 def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Any:
@@ -267,8 +266,7 @@ def position(largest: bool, x: Tensor, dim: int | None = None, keepdim: bool = F
     found = _place(rows, largest)
     if dim is None:
         return found.reshape([1] * x.dim() if keepdim else [])
-    found = back(found, dim, x)
-    return found if keepdim or x.dim() == 0 else found.squeeze(dim)
+    return back(found, dim, x, keepdim)
 
 
 def extremum(largest: bool, x: Tensor, dim: int, keepdim: bool = False) -> Any:

@@ -45,9 +45,11 @@ def rows_of(x: Tensor, dim: int) -> Tensor:
     return rows.to(torch.int8) if rows.dtype is torch.bool else rows
 
 
-def back(rows: Tensor, dim: int, like: Tensor) -> Tensor:
-    """Undo `rows_of`."""
-    return rows.reshape(()) if like.dim() == 0 else rows.movedim(-1, dim)
+def back(rows: Tensor, dim: int, like: Tensor, keepdim: bool = True) -> Tensor:
+    """Undo `rows_of`; rows of one element may lose their dimension."""
+    if like.dim() == 0:
+        return rows.reshape(())
+    return rows.movedim(-1, dim) if keepdim else rows.squeeze(-1)
 
 
 def keys_of(x: Tensor, *, descending: bool, nan_is_last: bool) -> Tensor:
@@ -172,8 +174,7 @@ def _chosen(x: Tensor, dim: int, keepdim: bool, place: Callable[[Tensor], Tensor
     require(x.numel() > 0)
     found = _sorted(x, dim, False)
     at = place(found[0])
-    results = (back(each.gather(-1, at), dim, x) for each in found)
-    return tuple(each if keepdim or x.dim() == 0 else each.squeeze(dim) for each in results)
+    return tuple(back(each.gather(-1, at), dim, x, keepdim) for each in found)
 
 
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
