@@ -68,7 +68,7 @@ class NetworkBuilder(Builder):
     def weight(self, *shape: int) -> SSAValue:
         """Return a new weight."""
         self.weights += 1
-        return self.emit(graph.ConstantOp(f"p{self.weights - 1}", TensorType(f32, shape)))
+        return self.emit(graph.ConstantOp(f"p{self.weights - 1}", result=TensorType(f32, shape)))
 
     def conv(self, x: SSAValue, channels: int, kernel: int) -> SSAValue:
         """Return a convolution that keeps height and width, then a batch norm."""

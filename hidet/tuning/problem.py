@@ -100,7 +100,7 @@ def _alone(fusion: FusionOp) -> ModuleOp:
     inputs: list[SSAValue] = []
     for number, value in enumerate(fusion.inputs):
         if isinstance(value.owner, ConstantOp):
-            constant = ConstantOp(f"p{number}", tensor_type(value))
+            constant = ConstantOp(f"p{number}", result=tensor_type(value))
             block.add_op(constant)
             inputs.append(constant.result)
         else:

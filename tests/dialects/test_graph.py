@@ -35,7 +35,7 @@ def operands():
 
 
 EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
-    (lambda: graph.ConstantOp("p0", TensorType(f32, [2, 3])), (2, 3)),
+    (lambda: graph.ConstantOp("p0", result=TensorType(f32, [2, 3])), (2, 3)),
     (lambda: graph.FillOp(1.5, TensorType(f32, [])), ()),
     (lambda: graph.FillOp(float("-inf"), TensorType(f16, [2, 0])), (2, 0)),
     (lambda: graph.FillOp(True, TensorType(i1, [2])), (2,)),
@@ -48,7 +48,7 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
     (lambda: graph.GeluOp(value([2]), "tanh"), (2,)),
     (lambda: graph.BitwiseNotOp(value([2], i1)), (2,)),
     (lambda: graph.CheckedDivisorOp(value([2], i64), "aten.remainder"), (2,)),
-    (lambda: graph.CheckedPositionsOp(value([2], i64), 8, "aten.gather", from_end=True), (2,)),
+    (lambda: graph.CheckedPositionsOp(value([2], i64), 8, True, "aten.gather"), (2,)),
     (lambda: graph.CastOp(value([2]), i64), (2,)),
     (lambda: graph.BitcastOp(value([2], f16), i16), (2,)),
     (lambda: graph.WhereOp(value([3, 1], i1), value([1, 4]), value([])), (3, 4)),

@@ -173,11 +173,6 @@ class ReduceOp(IndexedOp):
     custom_directives = (IndexedRegion,)
     traits = traits_def(Pure())
 
-    def __init__(
-        self, kind: ReduceKind, extents: Sequence[int], result_type: Attribute, body: Region
-    ) -> None:
-        super().__init__(body, kind, extents, result_type)
-
     @property
     def shape(self) -> tuple[int, ...]:
         """The reduced extents."""

@@ -37,9 +37,6 @@ class ConstantOp(GraphOp):
 
     assembly_format = "$name attr-dict `:` type($result)"
 
-    def __init__(self, key: str, result_type: Tensor) -> None:
-        super().__init__(result=result_type, key=key)
-
     def _infer_type(self) -> Tensor:
         return self.result_type
 

@@ -368,9 +368,6 @@ class CheckedPositionsOp(SameTypeOp):
     from_end = opt_prop_def(UnitAttr)
     operator = prop_def(StringAttr)
 
-    def __init__(self, x: Value, size: int, operator: str, *, from_end: bool = False) -> None:
-        super().__init__(x, size=size, from_end=from_end, operator=operator)
-
     def _infer_type(self) -> Tensor:
         if self.size.value.data < 1:
             raise self.invalid(f"nothing has a position below {self.size.value.data}")
@@ -400,6 +397,6 @@ def check_positions(op: LookupOp) -> None:
     while isinstance(owner, CastOp | ReshapeOp | ExpandOp) and holds(owner.result_type):
         owner = owner.x.owner
     if not isinstance(owner, CheckedPositionsOp) or owner.size.value.data > op.extent:
-        check = CheckedPositionsOp(ids, op.extent, op.name)
+        check = CheckedPositionsOp(ids, op.extent, operator=op.name)
         Rewriter.insert_op(check, InsertPoint.before(op))
         op.operands[1] = check.result

@@ -236,7 +236,7 @@ class Importer:
         """Return a value of a tensor's type, or None if the dialect has no such type."""
         try:
             if isinstance(tensor, torch.Tensor):
-                return self.g.emit(graph.ConstantOp("placeholder", type_of(tensor)))
+                return self.g.emit(graph.ConstantOp("placeholder", result=type_of(tensor)))
         except (UnsupportedDtypeError, UnsupportedOperatorError):
             return None
         return None
@@ -266,7 +266,7 @@ class Importer:
         stored = TensorType(i8 if is_bytes else element, tensor.shape if span is None else [span])
         position = self.positions.get(node)
         if position is None or position in self.static:
-            value = self.g.emit(graph.ConstantOp("p", stored))
+            value = self.g.emit(graph.ConstantOp("p", result=stored))
             origin = tensor if position is None else position
         else:
             before = [s.origin for v, s in self.sources.items() if v.owner is self.block]

@@ -153,7 +153,7 @@ def hoist(forward: FuncOp) -> FuncOp | None:
     for root in roots:
         if root.number not in loaded:
             name = prepared_name(len(loaded))
-            loaded[root.number] = graph.ConstantOp(name, tensor_type(root.op.result))
+            loaded[root.number] = graph.ConstantOp(name, result=tensor_type(root.op.result))
             loaded[root.number].location = root.op.location
         root.op.result.replace_all_uses_with(loaded[root.number].result)
     Rewriter.insert_op(list(loaded.values()), InsertPoint.at_start(forward.body.block))

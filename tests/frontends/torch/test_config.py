@@ -115,8 +115,8 @@ def test_use_fp16_leaves_buffers_and_gradients_as_they_are(programs):
     ],
 )
 def test_precision_of_products(flags, precisions):
-    half = ConstantOp("p0", TensorType(f16, [4, 4]))
-    single = ConstantOp("p1", TensorType(f32, [4, 4]))
+    half = ConstantOp("p0", result=TensorType(f16, [4, 4]))
+    single = ConstantOp("p1", result=TensorType(f32, [4, 4]))
     products = [MatmulOp(each.result, each.result) for each in (half, single)]
     program.set_precision(ModuleOp([half, single, *products]), Settings(flags=flags))
     assert [op.precision.data for op in products] == precisions

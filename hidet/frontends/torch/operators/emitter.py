@@ -222,7 +222,7 @@ class Emitter:
             raise unsupported("it looks for something in a dimension of size 0")
         if size == 0:
             return ids
-        return self.emit(graph.CheckedPositionsOp(ids, size, self.operator_name, from_end=from_end))
+        return self.emit(graph.CheckedPositionsOp(ids, size, from_end, self.operator_name))
 
     def along(self, sizes: Sequence[int], dim: int, start: int = 0, step: int = 1) -> SSAValue:
         """Append the i64 numbers along a dimension, as a tensor that broadcasts to the sizes."""

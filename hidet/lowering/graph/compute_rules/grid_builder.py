@@ -84,7 +84,7 @@ class GridBuilder(KernelBuilder):
         with self.inside(body):
             scalar = scalar_at(body.args)
             self.insert(YieldOp(scalar))
-        return self.insert(ReduceOp(kind, extents, scalar.type, Region(body))).result
+        return self.insert(ReduceOp(Region(body), kind, extents, scalar.type)).result
 
     def element(self, x: SSAValue, indices: Sequence[Index]) -> SSAValue:
         """Load an element of a tensor, unconverted; a view with one reader is read through."""
