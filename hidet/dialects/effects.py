@@ -8,11 +8,15 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from xdsl.dialects import memref
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.irdl import traits_def
 from xdsl.traits import (
     EffectInstance,
     MemoryEffect,
     MemoryEffectKind,
+    MemoryReadEffect,
+    MemoryWriteEffect,
     OpTrait,
+    Pure,
     RecursiveMemoryEffect,
     Resource,
     get_effects,
@@ -69,8 +73,28 @@ class OwnEffects(MemoryEffect):
         return set(op.effects)
 
 
+class PureOp(FieldsOp):
+    """An op without effects."""
+
+    traits = traits_def(Pure())
+
+
+class MachineOp(FieldsOp):
+    """An op with a side effect that is no memory access."""
+
+    traits = traits_def(MachineEffect())
+
+
+class AnyMemoryOp(FieldsOp):
+    """An op that may access any memory."""
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+
 class AccessingOp(FieldsOp):
-    """An op that defines its effects per value; it has the trait `OwnEffects`."""
+    """An op that defines its effects per value."""
+
+    traits = traits_def(OwnEffects())
 
     @property
     @abstractmethod

@@ -35,7 +35,7 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, Pure, Rec
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
-from hidet.dialects.effects import AccessingOp, Effects, OwnEffects, read, write
+from hidet.dialects.effects import AccessingOp, Effects, PureOp, read, write
 from hidet.dialects.fields import FieldsOp, element_def, enum_attribute
 from hidet.dialects.shaped import element_of, is_memref, shape_of
 from hidet.dialects.syntax import IndexedRegion, parse_body, print_body
@@ -75,7 +75,7 @@ STORED = "compute.stored"
 """The attribute of a grid that only moves elements, but is materialized."""
 
 
-class IndexedOp(FieldsOp, ABC):
+class IndexedOp(PureOp, ABC):
     """An op whose body yields a scalar for every index of a domain."""
 
     body = region_def("single_block")
@@ -118,7 +118,6 @@ class GridOp(IndexedOp):
 
     assembly_format = "custom<IndexedRegion>($body) attr-dict `:` type($result)"
     custom_directives = (IndexedRegion,)
-    traits = traits_def(Pure())
 
     def __init__(self, result_type: Attribute, body: Region | None = None) -> None:
         if body is None:
@@ -171,7 +170,6 @@ class ReduceOp(IndexedOp):
 
     assembly_format = "$kind $extents custom<IndexedRegion>($body) attr-dict `:` type($result)"
     custom_directives = (IndexedRegion,)
-    traits = traits_def(Pure())
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -203,7 +201,6 @@ class LoadOp(AccessingOp):
     result = result_def(_ELEMENT)
 
     assembly_format = "$source `[` $indices `]` attr-dict `:` type($source)"
-    traits = traits_def(OwnEffects())
 
     @property
     def effects(self) -> Effects:
@@ -226,7 +223,6 @@ class StoreOp(AccessingOp):
     target, indices = element_def(_ARRAY)
 
     assembly_format = "$value `,` $target `[` $indices `]` attr-dict `:` type($target)"
-    traits = traits_def(OwnEffects())
 
     @property
     def effects(self) -> Effects:
@@ -235,7 +231,7 @@ class StoreOp(AccessingOp):
 
 
 @irdl_op_definition
-class SinkOp(FieldsOp):
+class SinkOp(PureOp):
     """`compute.sink`: a tensor to store to; the body defines a store of `%v` at (i, j).
 
     The last argument of the body is the stored scalar, the others are the indices. The body stores
@@ -249,7 +245,7 @@ class SinkOp(FieldsOp):
 
     assembly_format = "custom<IndexedRegion>($body) attr-dict `:` type($result)"
     custom_directives = (IndexedRegion,)
-    traits = traits_def(Pure(), NoTerminator())
+    traits = traits_def(NoTerminator())
 
     def __init__(self, result_type: Attribute) -> None:
         indices = [IndexType()] * len(shape_of(result_type))

@@ -25,17 +25,16 @@ from xdsl.irdl import (
     operand_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch.functions import FUNCTIONS, ScalarFunction
 from hidet.arch.instructions import Instruction
 from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.fields import INT64, SCALAR, FieldsOp, enum_attribute, one_of
+from hidet.dialects.effects import PureOp
+from hidet.dialects.fields import INT64, SCALAR, enum_attribute, one_of
 
 
 class ScalarOp(InstructionOp):
@@ -141,7 +140,7 @@ class FunctionOp(ScalarOp):
 
 
 @irdl_op_definition
-class FloorModOp(FieldsOp):
+class FloorModOp(PureOp):
     """`cuda.floormodsi %a, %b : i32`: the remainder of `arith.floordivsi`, as Python's `a % b`.
 
     It has the sign of b, whereas `arith.remsi` has that of a.
@@ -156,7 +155,6 @@ class FloorModOp(FieldsOp):
     result = result_def(T)
 
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
-    traits = traits_def(Pure())
 
 
 _Word = SCALAR | BaseAttr(VectorType)

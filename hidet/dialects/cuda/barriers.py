@@ -17,17 +17,16 @@ from xdsl.irdl import (
     result_def,
     traits_def,
 )
-from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.arch.hopper import MBARRIER, REGISTER_COUNTS, SETMAXNREG
 from hidet.arch.instructions import Instruction
 from hidet.arch.limits import MAX_THREADS_PER_BLOCK, WARP
-from hidet.dialects.cuda.instructions import BlockBarrier, Collective, WarpCollective
-from hidet.dialects.cuda.table_ops import InstructionOp
-from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import Field, FieldsOp, define, element_def, enum_attribute, one_of
+from hidet.dialects.cuda.instructions import BlockBarrier, Collective
+from hidet.dialects.cuda.table_ops import InstructionOp, WarpInstructionOp
+from hidet.dialects.effects import MachineOp
+from hidet.dialects.fields import Field, define, element_def, enum_attribute, one_of
 
 BLOCK_VOTES: dict[str, Instruction] = {
     kind: Instruction(f"sync_threads_{kind}", (), f"barrier.cta.red.{ptx}.aligned", 50, orders=True)
@@ -71,7 +70,7 @@ VoteKind = StrEnum("VoteKind", "ANY ALL BALLOT")
 
 
 @irdl_op_definition
-class VoteOp(FieldsOp):
+class VoteOp(MachineOp):
     """`cuda.vote any %p : i1`: a reduction of a predicate over a warp (PTX ISA, `vote.sync`).
 
     All 32 lanes participate, or with `mask %m` those whose bits are set. `any` and `all` return an
@@ -86,7 +85,7 @@ class VoteOp(FieldsOp):
     result = result_def(IntegerType)
 
     assembly_format = "$kind $predicate (`mask` $mask^)? attr-dict `:` type($result)"
-    traits = traits_def(Collective(), MachineEffect())
+    traits = traits_def(Collective())
 
     def __init__(self, kind: VoteKind, predicate: Field, mask: Field = None) -> None:
         super().__init__(kind, predicate, mask, _result_of_vote(kind))
@@ -106,7 +105,7 @@ def _verify_vote(kind: BlockVote | VoteKind, result: Attribute) -> None:
 
 
 @irdl_op_definition
-class ActiveMaskOp(FieldsOp):
+class ActiveMaskOp(MachineOp):
     """`cuda.active_mask`: a bit for each active lane of the warp (PTX ISA, `activemask`).
 
     It does not synchronize: lanes of other branches are not included, nor necessarily lanes that
@@ -118,11 +117,10 @@ class ActiveMaskOp(FieldsOp):
     result = result_def(i32)
 
     assembly_format = "attr-dict"
-    traits = traits_def(MachineEffect())
 
 
 @irdl_op_definition
-class SetMaxNregOp(InstructionOp):
+class SetMaxNregOp(WarpInstructionOp):
     """`cuda.setmaxnreg "inc" 232`: acquires registers per thread; `"dec"` releases them.
 
     All warps of a warp group execute it. The released registers must become available to groups
@@ -139,27 +137,22 @@ class SetMaxNregOp(InstructionOp):
     count = prop_def(one_of(REGISTER_COUNTS, "a thread has 24, 32, ... 256 registers, not {}"))
 
     assembly_format = "$action $count attr-dict"
-    traits = traits_def(WarpCollective())
 
 
 Base = TypeVar("Base", bound=InstructionOp)
 
 
 def _define(
-    base: type[Base],
-    syntax: str,
-    summary: str,
-    entry: Instruction,
-    *traits: OpTrait,
-    **fields: object,
+    base: type[Base], syntax: str, summary: str, entry: Instruction, **fields: object
 ) -> type[Base]:
     """Return the op `cuda.<function>` of an instruction, with the fields of a base class."""
     name = f"cuda.{entry.function}"
-    fields |= {"ENTRY": entry, "traits": traits_def(*traits), "__module__": __name__}
+    fields |= {"ENTRY": entry, "__module__": __name__}
     return define(base, name, f"`{name}{syntax}`: {summary}", **fields)
 
 
 _plain = partial(_define, InstructionOp, "", assembly_format="attr-dict")
+_of_warp = partial(_define, WarpInstructionOp, "", assembly_format="attr-dict")
 
 # ---- groups --------------------------------------------------------------------------------------
 
@@ -195,15 +188,13 @@ TmaWaitOp = _define(
     "waits until at most that many groups of stores still read shared memory.",
     Instruction("tma_wait", (), "cp.async.bulk.wait_group.read", 90, orders=True),
 )
-WgmmaFenceOp = _plain(
+WgmmaFenceOp = _of_warp(
     "orders register accesses before the first wgmma.",
     Instruction("wgmma_fence", (), "wgmma.fence.sync.aligned", 90, only=True),
-    WarpCollective(),
 )
-WgmmaCommitOp = _plain(
+WgmmaCommitOp = _of_warp(
     "commits the warp group's wgmma since the last commit as a group.",
     Instruction("wgmma_commit", (), "wgmma.commit_group.sync.aligned", 90, only=True),
-    WarpCollective(),
 )
 
 # ---- kernels, and the blocks of a cluster --------------------------------------------------------
@@ -216,16 +207,14 @@ LaunchDependentsOp = _plain(
     "lets the next kernel start once all blocks have executed it.",
     Instruction("launch_dependents", (), "griddepcontrol.launch_dependents", 90, orders=True),
 )
-ClusterArriveOp = _plain(
+ClusterArriveOp = _of_warp(
     "arrives at the cluster barrier without waiting.\n\nWhole warps do; those that have ended are "
     "not waited for.",
     Instruction("cluster_arrive", (), "barrier.cluster.arrive.aligned", 90, orders=True),
-    WarpCollective(),
 )
-ClusterWaitOp = _plain(
+ClusterWaitOp = _of_warp(
     "waits until all threads of the cluster have arrived at its barrier.",
     Instruction("cluster_wait", (), "barrier.cluster.wait.aligned", 90, orders=True),
-    WarpCollective(),
 )
 
 # ---- fences, and sleep ---------------------------------------------------------------------------
@@ -267,7 +256,7 @@ class NanosleepOp(InstructionOp):
 # ---- barriers of warps ---------------------------------------------------------------------------
 
 
-class NamedBarrierOp(InstructionOp):
+class NamedBarrierOp(WarpInstructionOp):
     """A named barrier of some warps of the block, which has 16; 0 is that of all its threads.
 
     The threads are whole warps (PTX ISA, barrier).
@@ -284,7 +273,6 @@ class NamedBarrierOp(InstructionOp):
     )
 
     assembly_format = "$barrier `count` $count attr-dict"
-    traits = traits_def(WarpCollective())
 
 
 BarrierSyncOp = _define(

@@ -27,20 +27,18 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import INT64, SEGMENTED, FieldsOp, element_def, enum_attribute, one_of
+from hidet.dialects.effects import AnyMemoryOp, MachineOp
+from hidet.dialects.fields import INT64, SEGMENTED, element_def, enum_attribute, one_of
 
 
 @irdl_op_definition
-class TrackOp(FieldsOp):
+class TrackOp(AnyMemoryOp):
     """`cuda.track %sa "sa"`: a shared or local array is uninitialized from here on.
 
     The label is its name in messages. For a shared array, the first thread to arrive resets it.
@@ -52,7 +50,6 @@ class TrackOp(FieldsOp):
     label = prop_def(StringAttr)
 
     assembly_format = "$array $label attr-dict `:` type($array)"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def verify_(self) -> None:
         """Check the memory space."""
@@ -60,7 +57,7 @@ class TrackOp(FieldsOp):
 
 
 @irdl_op_definition
-class CheckBoundsOp(FieldsOp):
+class CheckBoundsOp(AnyMemoryOp):
     """`cuda.check_bounds "x"[%i, %j] in [16, 128] width 4`: the indices are within the extents.
 
     The access is to `width` contiguous elements, or with `valid %n` to at most n of them. An extent
@@ -82,7 +79,6 @@ class CheckBoundsOp(FieldsOp):
         "$label `[` $indices `]` `in` $extents `width` $width (`valid` $valid^)? "
         "(`of` $memory^ `:` type($memory))? attr-dict"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def verify_(self) -> None:
         """Check the number of extents, and that unknown ones have a memory."""
@@ -97,7 +93,7 @@ AccessKind = StrEnum("AccessKind", "READ WRITE ATOMIC")
 
 
 @irdl_op_definition
-class CheckAccessOp(FieldsOp):
+class CheckAccessOp(AnyMemoryOp):
     """`cuda.check_access read %sa[%i] width 4`: an access to an array is legal at this point.
 
     Reads are of initialized elements; no asynchronous copy or matmul on them is pending; accesses
@@ -112,7 +108,6 @@ class CheckAccessOp(FieldsOp):
     width = prop_def(INT64)
 
     assembly_format = "$kind $array `[` $indices `]` `width` $width attr-dict `:` type($array)"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def verify_(self) -> None:
         """Check the memory space and the rank."""
@@ -121,7 +116,7 @@ class CheckAccessOp(FieldsOp):
 
 
 @irdl_op_definition
-class CheckOwnerOp(FieldsOp):
+class CheckOwnerOp(AnyMemoryOp):
     """`cuda.check_owner "acc" %condition`: the thread owns the accessed register tile element.
 
     Otherwise it would access another element. A failure is an error.
@@ -133,7 +128,6 @@ class CheckOwnerOp(FieldsOp):
     is_owner = operand_def(i1)
 
     assembly_format = "$label $is_owner attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 def _verify_own(array: SSAValue) -> None:
@@ -141,10 +135,8 @@ def _verify_own(array: SSAValue) -> None:
         raise VerifyException(f"only shared and local arrays are tracked, not {array.type}")
 
 
-class FaultCheckOp(FieldsOp):
+class FaultCheckOp(MachineOp):
     """Returns its operand, or a safe value and an error. It is idempotent."""
-
-    traits = traits_def(MachineEffect())
 
 
 @irdl_op_definition

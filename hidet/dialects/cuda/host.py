@@ -19,14 +19,13 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
     var_operand_def,
     var_result_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind
+from hidet.dialects.effects import AnyMemoryOp, PureOp
 from hidet.dialects.fields import INT64, SEGMENTED, FieldsOp, enum_attribute
 
 
@@ -80,7 +79,7 @@ class KernelCall(FieldsOp, ABC):
 
 
 @irdl_op_definition
-class LaunchOp(KernelCall):
+class LaunchOp(KernelCall, AnyMemoryOp):
     """`cuda.launch @f(%x, %w)`: runs a kernel over its grid.
 
     On tensors the launch returns what the kernel writes; in-place operands share the memory of
@@ -101,11 +100,10 @@ class LaunchOp(KernelCall):
         "$kernel `(` $arguments `)` (`extents` `(` $extents^ `)`)? "
         "(`programmatic` $programmatic^)? attr-dict `:` functional-type($arguments, $results_)"
     )
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
 
 @irdl_op_definition
-class BufferOp(FieldsOp):
+class BufferOp(PureOp):
     """`cuda.buffer arena offset 4096 : memref<..>`: memory that the runtime provides.
 
     `arena` and `prepared` have a byte offset, `constant` has the name of a weight.
@@ -119,7 +117,6 @@ class BufferOp(FieldsOp):
     buffer_name = opt_prop_def(StringAttr)
 
     assembly_format = "$kind (`offset` $offset^)? ($buffer_name^)? attr-dict `:` type($result)"
-    traits = traits_def(Pure())
 
     def verify_(self) -> None:
         """Check that the buffer has an offset or a name, as its kind requires."""

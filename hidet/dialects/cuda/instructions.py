@@ -16,12 +16,12 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, OpTrait, Pure
+from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import Dimension, LeaveKind, ShuffleKind
-from hidet.dialects.effects import MachineEffect
-from hidet.dialects.fields import SCALAR, Field, FieldsOp, define, enum_attribute, one_of
+from hidet.dialects.effects import AnyMemoryOp, MachineOp, PureOp
+from hidet.dialects.fields import SCALAR, Field, define, enum_attribute, one_of
 from hidet.dialects.walking import parents_of
 from hidet.escape import from_ascii, to_ascii
 
@@ -41,14 +41,13 @@ class BlockBarrier(OpTrait):
     """A barrier of all threads of the block, which orders their memory accesses."""
 
 
-class IdOp(FieldsOp):
+class IdOp(PureOp):
     """An index or extent of the launch along one dimension."""
 
     dimension = prop_def(enum_attribute("cuda.dimension", Dimension))
     result = result_def(IndexType)
 
     assembly_format = "$dimension attr-dict"
-    traits = traits_def(Pure())
 
     def __init__(self, dimension: Dimension = Dimension.X) -> None:
         super().__init__(dimension)
@@ -77,17 +76,17 @@ GridDimOp = define(
 
 
 @irdl_op_definition
-class SyncThreadsOp(FieldsOp):
+class SyncThreadsOp(AnyMemoryOp):
     """`cuda.sync_threads`: a barrier of the block; orders shared and global memory accesses."""
 
     name = "cuda.sync_threads"
 
     assembly_format = "attr-dict"
-    traits = traits_def(BlockBarrier(), Collective(), MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(BlockBarrier(), Collective())
 
 
 @irdl_op_definition
-class SyncWarpOp(FieldsOp):
+class SyncWarpOp(AnyMemoryOp):
     """`cuda.sync_warp`: a barrier of the warp; orders the memory accesses of its lanes.
 
     With `mask %m` only the lanes whose bits are set participate.
@@ -98,11 +97,11 @@ class SyncWarpOp(FieldsOp):
     mask = opt_operand_def(i32)
 
     assembly_format = "(`mask` $mask^)? attr-dict"
-    traits = traits_def(Collective(), MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(Collective())
 
 
 @irdl_op_definition
-class ShflOp(FieldsOp):
+class ShflOp(MachineOp):
     """`cuda.shfl xor %v, %offset`: the value of another lane (PTX ISA, `shfl.sync`).
 
     All 32 lanes participate, or with `mask %m` those whose bits are set, with the same mask; values
@@ -124,11 +123,11 @@ class ShflOp(FieldsOp):
     assembly_format = (
         "$kind $value `,` $lane (`width` $width^)? (`mask` $mask^)? attr-dict `:` type($value)"
     )
-    traits = traits_def(Collective(), MachineEffect())
+    traits = traits_def(Collective())
 
 
 @irdl_op_definition
-class LeaveOp(FieldsOp):
+class LeaveOp(MachineOp):
     """`cuda.leave break` exits the loop around it, `continue` its iteration, `return` the kernel.
 
     It may be ignored: up to its target, the program does nothing after it, since branches marked
@@ -140,7 +139,6 @@ class LeaveOp(FieldsOp):
     kind = prop_def(enum_attribute("cuda.leave_kind", LeaveKind))
 
     assembly_format = "$kind attr-dict"
-    traits = traits_def(MachineEffect())
 
     def verify_(self) -> None:
         """Check that there is a loop to exit."""
@@ -158,7 +156,7 @@ def leaves_loop(loop: Operation) -> bool:
 
 
 @irdl_op_definition
-class PrintfOp(FieldsOp):
+class PrintfOp(AnyMemoryOp):
     """`cuda.printf "i = %d" (%i : i32)`: prints to the standard output, as C's `printf`.
 
     The format must match the types: `%d` an i32, `%lld` an i64, `%f` a float (CUDA C++ Programming
@@ -171,7 +169,6 @@ class PrintfOp(FieldsOp):
     values = var_operand_def(SCALAR)
 
     assembly_format = "$format (`(` $values^ `:` type($values) `)`)? attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, format: str, values: Sequence[SSAValue]) -> None:
         super().__init__(to_ascii(format), values)
@@ -183,7 +180,7 @@ class PrintfOp(FieldsOp):
 
 
 @irdl_op_definition
-class AssertOp(FieldsOp):
+class AssertOp(AnyMemoryOp):
     """`cuda.assert %ok, "kernel.py:3: n > 0"`: aborts the kernel with a message unless `%ok`.
 
     On a GPU the thread prints the message and traps (PTX ISA, `trap`), so that the launch fails; on
@@ -196,7 +193,6 @@ class AssertOp(FieldsOp):
     message = prop_def(StringAttr)
 
     assembly_format = "$condition `,` $message attr-dict"
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     def __init__(self, condition: Field, message: str) -> None:
         super().__init__(condition, to_ascii(message))

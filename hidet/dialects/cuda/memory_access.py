@@ -12,7 +12,6 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
@@ -21,15 +20,7 @@ from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.arch.limits import ACCESS_BYTES
 from hidet.dialects.cuda.attributes import Space, space_of
 from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
-from hidet.dialects.effects import (
-    ANY_MEMORY,
-    AccessingOp,
-    Effects,
-    FieldAccessOp,
-    OwnEffects,
-    read,
-    write,
-)
+from hidet.dialects.effects import ANY_MEMORY, AccessingOp, Effects, FieldAccessOp, read, write
 from hidet.dialects.fields import INT64, SCALAR, SEGMENTED, FieldsOp, element_def, enum_attribute
 from hidet.dialects.shaped import element_of, memref_type
 
@@ -230,7 +221,6 @@ class CopyVectorOp(FieldAccessOp, MemoryCopyOp):
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `width` $width "
         "attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(OwnEffects())
 
     def verify_(self) -> None:
         """Check the ranks, the element types and the size of the access."""
@@ -285,7 +275,6 @@ class AtomicOp(AccessingOp):
         "$kind $value (`if` $expected^)? `,` $memref `[` $indices `]` (`scope` $scope^)? "
         "attr-dict `:` type($memref)"
     )
-    traits = traits_def(OwnEffects())
 
     @property
     def effects(self) -> Effects:

@@ -13,17 +13,8 @@ from xdsl.utils.exceptions import VerifyException
 from hidet.arch.instructions import Access, Instruction, Operand
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.cuda.instructions import Collective
-from hidet.dialects.effects import (
-    ANY_MEMORY,
-    MACHINE,
-    AccessingOp,
-    Effects,
-    OwnEffects,
-    has_trait,
-    read,
-    write,
-)
+from hidet.dialects.cuda.instructions import Collective, WarpCollective
+from hidet.dialects.effects import ANY_MEMORY, MACHINE, AccessingOp, Effects, has_trait, read, write
 from hidet.dialects.fields import Element
 from hidet.dialects.shaped import memref_type
 
@@ -43,8 +34,6 @@ class InstructionOp(AccessingOp):
     KEY: ClassVar[str] = ""
     TEMPLATE: ClassVar[tuple[str, ...]] = ()
     ADDRESSES: ClassVar[tuple[str, ...]] = ()
-
-    traits = traits_def(OwnEffects())
 
     @property
     def instruction(self) -> Instruction:
@@ -139,6 +128,12 @@ class InstructionOp(AccessingOp):
                 f"{where} is {count} contiguous elements, which {kind} does not have from "
                 f"{known_index(element.indices[-1]) or 0 if element.indices else 0}"
             )
+
+
+class WarpInstructionOp(InstructionOp):
+    """An instruction that all lanes of a warp execute together."""
+
+    traits = traits_def(WarpCollective())
 
 
 def _text(attribute: Attribute | None) -> str:

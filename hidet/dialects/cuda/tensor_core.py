@@ -3,28 +3,20 @@
 from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, i1, i64
-from xdsl.irdl import (
-    irdl_op_definition,
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.arch.hopper import WGMMA, WGMMA_RS
 from hidet.arch.instructions import LDMATRIX, MMA_SYNC, Access, Instruction, Operand
 from hidet.dialects.cuda.barriers import GroupWaitOp
-from hidet.dialects.cuda.instructions import WarpCollective
 from hidet.dialects.cuda.memory_access import MemoryCopyOp
-from hidet.dialects.cuda.table_ops import InstructionOp, element_bits
+from hidet.dialects.cuda.table_ops import InstructionOp, WarpInstructionOp, element_bits
 from hidet.dialects.effects import Effects, read
 from hidet.dialects.fields import INT64, SEGMENTED, element_def, one_of
 from hidet.dialects.shaped import element_of
 
 
-class _MmaOp(InstructionOp):
+class _MmaOp(WarpInstructionOp):
     """A matmul of an entry `config` of the instruction table."""
 
     KEY: ClassVar = "config"
@@ -32,7 +24,6 @@ class _MmaOp(InstructionOp):
     config = prop_def(StringAttr)
 
     irdl_options = SEGMENTED
-    traits = traits_def(WarpCollective())
 
     @property
     def effects(self) -> Effects:
@@ -66,7 +57,7 @@ class MmaSyncOp(_MmaOp):
 
 
 @irdl_op_definition
-class LdmatrixOp(InstructionOp, MemoryCopyOp):
+class LdmatrixOp(WarpInstructionOp, MemoryCopyOp):
     """`cuda.ldmatrix %s[%i, %j] to %r[%k] count 4 trans`: loads 8x8 matrices into fragments.
 
     Lane i provides the address of a 16-byte row: row i % 8 of matrix i / 8 (with fewer than four
@@ -85,7 +76,6 @@ class LdmatrixOp(InstructionOp, MemoryCopyOp):
         "$source `[` $source_indices `]` `to` $target `[` $target_indices `]` `count` $count "
         "(`trans` $trans^)? attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(WarpCollective())
 
     @property
     def instruction(self) -> Instruction:
@@ -212,7 +202,7 @@ class WgmmaRsOp(_MmaOp):
 
 
 @irdl_op_definition
-class WgmmaWaitOp(GroupWaitOp):
+class WgmmaWaitOp(GroupWaitOp, WarpInstructionOp):
     """`cuda.wgmma_wait 1`: waits until at most that many commit groups are in flight.
 
     These are up to 7 (PTX ISA, wgmma.wait_group). A `cuda.wgmma_fence_operand` precedes reads of
@@ -225,8 +215,6 @@ class WgmmaWaitOp(GroupWaitOp):
     )
 
     pending = prop_def(one_of(range(8), "at most 7 groups may be in flight, not {}"))
-
-    traits = traits_def(WarpCollective())
 
 
 @irdl_op_definition

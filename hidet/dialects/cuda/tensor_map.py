@@ -23,15 +23,14 @@ from xdsl.irdl import (
     operand_def,
     opt_prop_def,
     result_def,
-    traits_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.tensor_core import SWIZZLES
-from hidet.dialects.fields import INT64, FieldsOp
+from hidet.dialects.effects import PureOp
+from hidet.dialects.fields import INT64
 from hidet.dialects.shaped import memref_type
 from hidet.dialects.syntax import int_array, parse_int_array
 
@@ -240,7 +239,7 @@ class TensorMapType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_op_definition
-class TensorMapOp(FieldsOp):
+class TensorMapOp(PureOp):
     """`cuda.tensor_map %x offset 64 : memref<..> -> !cuda.tensor_map<..>`: the map of a tensor.
 
     The tensor is in the memory of the buffer, regardless of the buffer's shape: at an offset, and
@@ -260,7 +259,6 @@ class TensorMapOp(FieldsOp):
         "$buffer (`offset` $offset^)? (`strides` $strides^)? attr-dict `:` type($buffer) `->` "
         "type($result)"
     )
-    traits = traits_def(Pure())
 
     def __init__(
         self,

@@ -8,30 +8,20 @@ from typing import ClassVar
 from xdsl.dialects.arith import CmpiOp
 from xdsl.dialects.builtin import FixedBitwidthType, MemRefType, i32, i64
 from xdsl.ir import Operation
-from xdsl.irdl import (
-    BaseAttr,
-    VarConstraint,
-    irdl_op_definition,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
-from xdsl.traits import Pure
+from xdsl.irdl import BaseAttr, VarConstraint, irdl_op_definition, operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.constants import known_index
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.fields import INT64, FieldsOp, element_def
+from hidet.dialects.effects import PureOp
+from hidet.dialects.fields import INT64, element_def
 from hidet.dialects.shaped import memref_type, nbytes_of
 
 
-class _AddressOp(FieldsOp):
+class _AddressOp(PureOp):
     """Computes the address of an element."""
 
     source, indices = element_def()
-
-    traits = traits_def(Pure())
 
     def verify_(self) -> None:
         """Check the ranks, and that the source has addresses."""
@@ -88,7 +78,7 @@ def is_compared_with_null(op: Operation) -> bool:
 
 
 @irdl_op_definition
-class DynamicSharedOp(FieldsOp):
+class DynamicSharedOp(PureOp):
     """`cuda.dynamic_shared offset 1024 : memref<4x128x64xf16, #cuda.space<shared>>`: a part of it.
 
     The offset is in bytes from the start, which is aligned to 1024. Parts may overlap. The kernel's
@@ -101,7 +91,6 @@ class DynamicSharedOp(FieldsOp):
     result = result_def(MemRefType)
 
     assembly_format = "`offset` $offset attr-dict `:` type($result)"
-    traits = traits_def(Pure())
 
     @property
     def end(self) -> int:
@@ -121,7 +110,7 @@ class DynamicSharedOp(FieldsOp):
 
 
 @irdl_op_definition
-class MapSharedRankOp(FieldsOp):
+class MapSharedRankOp(PureOp):
     """`cuda.map_shared_rank %x, %n : memref<4x8xf32, #cuda.space<shared>>`: %x of another block.
 
     It is the array at the same place in the shared memory of block n of the cluster (PTX ISA,
@@ -137,7 +126,6 @@ class MapSharedRankOp(FieldsOp):
     result = result_def(T)
 
     assembly_format = "$array `,` $block attr-dict `:` type($array)"
-    traits = traits_def(Pure())
 
     def verify_(self) -> None:
         """Check the space and the shape."""

@@ -35,13 +35,12 @@ from xdsl.irdl import (
     VarConstraint,
     operand_def,
     result_def,
-    traits_def,
 )
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.dialects.effects import PureOp
 from hidet.dialects.fields import FLOAT64 as FLOAT64
-from hidet.dialects.fields import Field, FieldsOp
+from hidet.dialects.fields import Field
 from hidet.dialects.shaped import holds_sums
 
 Tensor: TypeAlias = TensorType[Attribute]
@@ -182,7 +181,7 @@ def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-class GraphOp(FieldsOp, ABC):
+class GraphOp(PureOp, ABC):
     """An operator on whole tensors: pure, with one result, and the semantics of torch's operator.
 
     Constructors take operands and properties in the order of declaration, or by name. The assembly
@@ -195,7 +194,6 @@ class GraphOp(FieldsOp, ABC):
     result = result_def(TENSOR)
 
     irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure())
     assembly_format = "operands attr-dict `:` functional-type(operands, results)"
 
     def __init__(self, *fields: Field, result: Attribute = i1, **named: Field) -> None:

@@ -1,14 +1,14 @@
 """`graph.call_kernel`: a call of a user-written kernel."""
 
-from xdsl.irdl import irdl_op_definition, traits_def, var_operand_def, var_result_def
-from xdsl.traits import Pure
+from xdsl.irdl import irdl_op_definition, var_operand_def, var_result_def
 
 from hidet.dialects.cuda.host import KernelCall
+from hidet.dialects.effects import PureOp
 from hidet.dialects.graph.base import TENSOR
 
 
 @irdl_op_definition
-class CallKernelOp(KernelCall):
+class CallKernelOp(KernelCall, PureOp):
     """`graph.call_kernel @f(%x, %w)`: the tensors that a kernel of the module writes.
 
     The kernel's arguments may have other shapes than the tensors, with the same elements in order.
@@ -19,5 +19,3 @@ class CallKernelOp(KernelCall):
 
     arguments = var_operand_def(TENSOR)
     results_ = var_result_def(TENSOR)
-
-    traits = traits_def(Pure())

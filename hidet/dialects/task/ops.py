@@ -34,7 +34,7 @@ from hidet.arch.limits import WARP_GROUP
 from hidet.arch.products import find_product
 from hidet.dialects.compute import ReduceKindAttr, single_block
 from hidet.dialects.cuda.attributes import Space, space_of
-from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, OwnEffects, read, write
+from hidet.dialects.effects import AccessingOp, Effects, FieldAccessOp, read, write
 from hidet.dialects.fields import SEGMENTED, FieldsOp
 from hidet.dialects.shaped import holds_sums, is_memref, memref_type, shape_of, shaped_type
 from hidet.dialects.syntax import int_array, parse_arguments, parse_body, print_body
@@ -213,7 +213,6 @@ class CopyOp(AccessingOp):
         "(`sizes` `[` $sizes^ `]`)? (`in` qualified($map)^)? `on` $worker (`async` $async^)? "
         "attr-dict `:` type($source) `to` type($target)"
     )
-    traits = traits_def(OwnEffects())
 
     @property
     def effects(self) -> Effects:
@@ -323,7 +322,6 @@ class MatmulOp(FieldAccessOp):
         "(`async` $async^)? (`overwrite` $overwrite^)? attr-dict "
         "`:` type($lhs) `,` type($rhs) `to` type($accumulator)"
     )
-    traits = traits_def(OwnEffects())
 
     @property
     def instruction(self) -> MmaInstruction | None:
@@ -393,7 +391,6 @@ class CombineOp(FieldAccessOp):
     worker = operand_def(IndexType)
 
     assembly_format = "$kind $tile `on` $worker attr-dict `:` type($tile)"
-    traits = traits_def(OwnEffects())
 
     def verify_(self) -> None:
         """Check that the tile has a map, or `?`."""
