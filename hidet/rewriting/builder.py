@@ -164,6 +164,13 @@ class KernelBuilder(LocatedBuilder):
         op = arith.ConstantOp.create(result_types=[kind], properties={"value": number})
         return self.insert(op).result
 
+    def word(self, index: Index) -> SSAValue:
+        """Return an index as an i32."""
+        number = _number(index)
+        if number is not None:
+            return self.scalar(number, i32)
+        return self.insert(arith.IndexCastOp(self.index(index), i32)).result
+
     def less(self, lhs: Index, rhs: Index) -> SSAValue:
         """Return `lhs < rhs`."""
         return self._compare("slt", lhs, rhs)

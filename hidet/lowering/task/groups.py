@@ -1,8 +1,7 @@
 """Warp groups: their barriers, and what they have in common."""
 
 from xdsl.dialects import memref, scf
-from xdsl.dialects.arith import IndexCastOp
-from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.kernels import kernel_of
@@ -28,12 +27,10 @@ def insert_barrier(builder: KernelBuilder, at: Operation) -> None:
     if group is None or workers_of(at) == kernel_of(at).threads:
         builder.insert(cuda.SyncThreadsOp())
         return
-    first = _barrier_of(group)
-    number = builder.scalar(first, i32)
+    number: Index = _barrier_of(group)
     if group.multiplicity > 1:
-        index = builder.index(builder.add(group.body.block.args[1], first))
-        number = builder.insert(IndexCastOp(index, i32)).result
-    builder.insert(cuda.BarrierSyncOp(number, group.workers))
+        number = builder.add(group.body.block.args[1], number)
+    builder.insert(cuda.BarrierSyncOp(builder.word(number), group.workers))
 
 
 def thread_index(builder: KernelBuilder, kernel: cuda.KernelOp) -> Index:

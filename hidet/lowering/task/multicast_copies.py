@@ -99,8 +99,8 @@ class _Multicast:
         rank = builder.mod(builder.insert(cuda.BlockIdOp()).result, self.blocks)
         first = builder.index(builder.mul(rank, rows))
         coordinates = [*op.coordinates]
-        row = builder.insert(arith.IndexCastOp(first, i32)).result
-        coordinates[1] = builder.insert(arith.AddiOp(coordinates[1], row)).result
+        row = arith.AddiOp(coordinates[1], builder.word(first))
+        coordinates[1] = builder.insert(row).result
         place = [*op.target_indices]
         across = -1 - shared_layout_of(op.target).contiguous
         place[across] = builder.index(builder.add(place[across], first))

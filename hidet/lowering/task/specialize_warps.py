@@ -304,8 +304,7 @@ class _Specialization:
         number = self._number(b, tile)
         own = b.index(b.mod(number, self.turns))
         phase = b.index(b.add(b.add(b.div(number, self.turns), own), 1))
-        parity = b.insert(arith.IndexCastOp(b.index(b.mod(phase, 2)), i32)).result
-        b.insert(cuda.MbarrierWaitOp(Element(self.turn, [own]), parity))
+        b.insert(cuda.MbarrierWaitOp(Element(self.turn, [own]), b.word(b.mod(phase, 2))))
         b.insertion_point = after
         with b.when(is_first):
             other = b.index(b.subtract(1, own))
@@ -409,7 +408,7 @@ class _Specialization:
         parity = b.index(b.mod(b.index(turn), 2))
         stage = b.index(b.mod(number, self.stages))
         stage.name_hint, parity.name_hint = "stage", "parity"
-        return stage, b.insert(arith.IndexCastOp(parity, i32)).result
+        return stage, b.word(parity)
 
     def _set_registers(self, builder: KernelBuilder, action: str) -> None:
         """Set the register count of a group by `setmaxnreg`, if the kernel has enough consumers."""

@@ -237,8 +237,7 @@ class _Staging:
 
 def _sync_group(builder: KernelBuilder, group: SSAValue) -> None:
     """Insert the named barrier of a warp group."""
-    number = builder.insert(arith.IndexCastOp(builder.index(builder.add(group, 1)), i32)).result
-    builder.insert(cuda.BarrierSyncOp(number, WARP_GROUP))
+    builder.insert(cuda.BarrierSyncOp(builder.word(builder.add(group, 1)), WARP_GROUP))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, i32
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from hidet.analysis.im2col import Im2col, has_tiles, im2col_of
 from hidet.analysis.windows import Window, window_of
-from hidet.dialects.constants import known_index
 from hidet.dialects.cuda import ALIGNMENT, MAX_BOX, MAX_RANK, TensorMapOp, TensorMapType, TmaLoadOp
 from hidet.dialects.cuda.table_ops import Element
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
@@ -102,7 +100,7 @@ class TmaWindow(TmaSource):
         for start, panel in _panels_of(builder, tile):
             place: list[Index] = [offsets[dim] for dim in self.dims]
             place[-1] = builder.add(place[-1], start)
-            yield [_coordinate(builder, index) for index in reversed(place)], (), panel
+            yield list(map(builder.word, reversed(place))), (), panel
 
 
 def is_aligned(window: Window, shape: Sequence[int], size: int, contiguous: int = 1) -> bool:
@@ -164,15 +162,14 @@ class TmaPixels(TmaSource):
             (*(axis.taps for axis in view.axes), view.channels),
         )
         pixel = [
-            _coordinate(b, b.subtract(b.mul(place, axis.stride), axis.padding))
+            b.word(b.subtract(b.mul(place, axis.stride), axis.padding))
             for place, axis in zip(places, view.axes, strict=True)
         ]
         away = [
-            _coordinate(b, b.mul(tap, axis.dilation))
-            for tap, axis in zip(taps, view.axes, strict=True)
+            b.word(b.mul(tap, axis.dilation)) for tap, axis in zip(taps, view.axes, strict=True)
         ]
         for start, panel in _panels_of(builder, tile):
-            first = [_coordinate(b, b.add(channel, start)), *pixel[::-1], _coordinate(b, image)]
+            first = [b.word(b.add(channel, start)), *pixel[::-1], b.word(image)]
             yield first, away[::-1], panel
 
 
@@ -211,10 +208,3 @@ def _panels_of(builder: KernelBuilder, tile: Element) -> Iterator[tuple[int, Ele
     for start in range(0, run, layout.span(element_of(tile.memref))):
         first = [0, start] if layout.contiguous else [start, 0]
         yield start, Element(tile.memref, [*tile.indices, *map(builder.index, first)])
-
-
-def _coordinate(builder: KernelBuilder, index: Index) -> SSAValue:
-    known = index if isinstance(index, int) else known_index(index)
-    if known is not None:
-        return builder.scalar(known, i32)
-    return builder.insert(arith.IndexCastOp(builder.index(index), i32)).result

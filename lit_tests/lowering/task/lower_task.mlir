@@ -433,7 +433,6 @@ cuda.kernel @groups(%y : memref<128xf32>) grid(1) block(128) {
 // CHECK:         scf.if
 // CHECK:           %[[SCRATCH:.*]] = memref.alloca() : memref<2x128xf32, #cuda.space<shared>>
 // CHECK:           memref.store %{{.*}}, %[[SCRATCH]][%[[COPY]], %
-// CHECK-NEXT:      %{{.*}} = arith.constant
 // CHECK:           %[[B:.*]] = arith.addi %[[COPY]], %{{.*}} : index
 // CHECK-NEXT:      %[[N:.*]] = arith.index_cast %[[B]] : index to i32
 // CHECK-NEXT:      cuda.barrier_sync %[[N]] count 128

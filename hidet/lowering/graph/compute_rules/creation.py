@@ -39,9 +39,8 @@ class Draw:
 
     def word(self, number: Index) -> SSAValue:
         """Return one of the four words of the counter."""
-        return self.b.insert(
-            FunctionOp("philox", [*self.words, word_of(self.b, number)], i32)
-        ).result
+        words = [*self.words, self.b.word(number)]
+        return self.b.insert(FunctionOp("philox", words, i32)).result
 
     def bits(self, number: Index) -> SSAValue:
         """Return one of the four words of the counter, or one of its two pairs of words."""
@@ -71,18 +70,11 @@ class Draw:
         distance = b.apply(math.LogOp, b.apply(arith.SubfOp, one, self.uniform(first)))
         radius = b.apply(math.SqrtOp, b.apply(arith.MulfOp, distance, b.exact(-2, self.element)))
         # cos(x - pi / 2) = sin(x).
-        quarter = to_float(b, word_of(b, odd), self.element)
+        quarter = to_float(b, b.word(odd), self.element)
         quarter = b.apply(arith.MulfOp, quarter, b.exact(0.25, self.element))
         turn = b.apply(arith.SubfOp, self.uniform(b.add(first, 1)), quarter)
         angle = b.apply(arith.MulfOp, turn, b.exact(2 * pi, self.element))
         return b.apply(arith.MulfOp, radius, b.apply(math.CosOp, angle))
-
-
-def word_of(b: GridBuilder, index: Index) -> SSAValue:
-    """Return the lower 32 bits of an index."""
-    if isinstance(index, int):
-        return b.exact(index, i32)
-    return b.insert(arith.IndexCastOp(index, i32)).result
 
 
 DISTRIBUTIONS: dict[str, Callable[[Draw], SSAValue]] = {
@@ -105,7 +97,7 @@ def random(b: GridBuilder, op: graph.RandomOp) -> SSAValue:
         counter = b.div(number, per_counter)
         high = b.div(counter, 1 << 32) if is_long else 0
         key = [b.element(op.seeds, [op.number.value.data, half]) for half in range(2)]
-        words = [*key, *(word_of(b, each) for each in (counter, high, 0, 0))]
+        words = [*key, *map(b.word, (counter, high, 0, 0))]
         return DISTRIBUTIONS[op.distribution.data](
             Draw(b, element, words, b.mod(number, per_counter))
         )
