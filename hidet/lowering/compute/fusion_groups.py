@@ -5,7 +5,7 @@ group if all its other producers are in earlier groups. The group graph is there
 construction.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
@@ -49,6 +49,32 @@ class Kind(Enum):
     CALL = auto()
 
 
+@dataclass(frozen=True)
+class GridReads:
+    """What a grid reads of other grids, and the number of its ops.
+
+    `sources` has each grid once per index, and whether the read is in order: the linear index is
+    that of the element, and the load is unconditional.
+    """
+
+    size: int
+    sources: Sequence[tuple[GridOp, bool]]
+
+    @classmethod
+    def of(cls, grid: GridOp) -> "GridReads":
+        """Return the reads of a grid."""
+        forms = IndexForms()
+        block = grid.body.block
+        own = linear_index(forms, grid.indices, grid.shape, block)
+        found: dict[tuple[object, ...], tuple[GridOp, bool]] = {}
+        for load in loads_of(grid):
+            if isinstance(source := load.source.owner, GridOp):
+                number = linear_index_of_load(forms, load)
+                in_order = load.parent is block and number == own
+                found[source, load.parent, number] = (source, in_order)
+        return cls(len(ops_in(grid)), list(found.values()))
+
+
 @dataclass(eq=False)
 class Group:
     """Ops that become one fusion, in the order of joining.
@@ -62,6 +88,7 @@ class Group:
     ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
     size: int = 0
     checks_apart: bool = False
+    _reads: dict[GridOp, GridReads] = field(default_factory=lambda: dict[GridOp, GridReads]())
 
     @property
     def anchors(self) -> list[AnchorOp]:
@@ -72,6 +99,12 @@ class Group:
     def grids(self) -> list[GridOp]:
         """The members that are grids."""
         return [op for op in self.ops if isinstance(op, GridOp)]
+
+    def reads_of(self, grid: GridOp) -> GridReads:
+        """Return what a grid reads, which is computed once: groups grow by hundreds of grids."""
+        if grid not in self._reads:
+            self._reads[grid] = GridReads.of(grid)
+        return self._reads[grid]
 
     def holds(self, value: SSAValue) -> bool:
         """Return whether a member defines a value."""
@@ -201,7 +234,7 @@ def _extends_elements(grid: GridOp, group: Group) -> bool:
     if prod(grid.shape) == group.size and all(
         linear_index_of_load(forms, load) == own for load in loads
     ):
-        return grows_little(grid, group.ops)
+        return grows_little(grid, group)
     return consumes(grid, group)
 
 
@@ -235,7 +268,7 @@ def consumes(op: Operation, group: Group, others: Iterable[Operation] = ()) -> b
         sources = {load.source for load in loads_of(op) if group.holds(load.source)}
         again = all(isinstance(each, GridOp) and is_cheap_again(each) for each in group.ops)
         few = again or _evaluations(op, group) <= group.size * len(sources)
-        return few and grows_little(op, [*group.ops, *others])
+        return few and grows_little(op, group, others)
     cheap = all(isinstance(member, GridOp) and is_cheap(member) for member in group.ops)
     return cheap and not _reads_repeatedly(op, group)
 
@@ -346,23 +379,26 @@ MAX_GROWTH = 4
 """The most copies of a member of a fusion in its consumers, on average."""
 
 
-def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
-    """Return whether a grid stays small after the members of its group are inlined into it.
+def grows_little(grid: GridOp, group: Group, others: Iterable[Operation] = ()) -> bool:
+    """Return whether a grid stays small after the group, and others, are inlined into it.
 
     Members that are read in order are inlined once, however many consumers they have; others are
     inlined once per distinct index, with everything that they read.
     """
-    sizes = {grid: len(ops_in(grid))}
+    members = {*group.ops, *others}
+    sizes = {grid: group.reads_of(grid).size}
 
     @cache
     def inlined(top: GridOp) -> int:
         """Return the operations of a grid and of all that is inlined into it."""
         total, seen, pending = 0, {top}, [top]
         while pending:
-            reader = pending.pop()
-            sizes[reader] = len(ops_in(reader))
-            total += sizes[reader]
-            for member, in_order in _reads(reader, members):
+            reads = group.reads_of(reader := pending.pop())
+            sizes[reader] = reads.size
+            total += reads.size
+            for member, in_order in reads.sources:
+                if member not in members:
+                    continue
                 if not in_order:
                     total += inlined(member)
                 elif member not in seen:
@@ -371,20 +407,3 @@ def grows_little(grid: GridOp, members: Collection[Operation]) -> bool:
         return total
 
     return inlined(grid) <= MAX_GROWTH * sum(sizes.values())
-
-
-def _reads(grid: GridOp, members: Collection[Operation]) -> list[tuple[GridOp, bool]]:
-    """Return the members that a grid reads, once per index, and whether the read is in order.
-
-    It is in order if the linear index is the grid's own and the load is unconditional.
-    """
-    forms = IndexForms()
-    block = grid.body.block
-    own = linear_index(forms, grid.indices, grid.shape, block)
-    reads: dict[tuple[object, ...], tuple[GridOp, bool]] = {}
-    for load in loads_of(grid):
-        member = load.source.owner
-        if isinstance(member, GridOp) and member in members:
-            number = linear_index_of_load(forms, load)
-            reads[member, load.parent, number] = (member, load.parent is block and number == own)
-    return list(reads.values())
