@@ -86,6 +86,11 @@ FUNCTIONS = {
         floats(2, 3, 4, 5),
     ),
     "views of one intermediate": (views_of_one, floats(3, 4)),
+    "chunks of a transposed tensor that overlap": (
+        lambda x: (x + 1).transpose(0, 1).as_strided((3, 2, 4), (1, 6, 3)),
+        floats(6, 3),
+    ),
+    "storage of a transposed input": (lambda x: x.as_strided((2, 5), (1, 2)) + 1, floats(3, 4).t()),
     "split": (lambda x: (x + 1).chunk(3, 1), floats(3, 4)),
     "the input": (lambda x: (x, x + 1), floats(3, 4)),
     "copy of the input": (lambda x: x.clone(), floats(3, 4)),

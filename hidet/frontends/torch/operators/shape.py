@@ -12,6 +12,7 @@ from hidet.dialects.graph.base import Number, shape_of
 from hidet.frontends.torch.dtypes import type_of
 from hidet.frontends.torch.operators.emitter import Emitter, Table, first_tensor, unsupported
 from hidet.frontends.torch.philox import RANDOM
+from hidet.frontends.torch.storage import physical_order
 
 aten = torch.ops.aten
 
@@ -175,10 +176,13 @@ def as_strided(
     stride: Sequence[int],
     storage_offset: int | None = None,
 ) -> SSAValue:
-    """A strided view of the storage of x, which must be all of x in row-major order."""
+    """A strided view of the storage of x, which must be all of x in some order of dimensions."""
     source = first_tensor(g.node.all_input_nodes[0])
-    if not source.is_contiguous() or source.storage_offset() != 0:
-        raise unsupported("the storage of a view that is not contiguous")
+    order = physical_order(source)
+    if order is None or source.storage_offset() != 0:
+        raise unsupported("the storage of a view of a part")
+    if not source.is_contiguous():
+        x = g.emit(graph.PermuteOp(x, order))
     return strided(g, x, stride, storage_offset or 0)
 
 
