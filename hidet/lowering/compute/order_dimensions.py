@@ -30,10 +30,10 @@ def order_dimensions(op: GridOp, rewriter: PatternRewriter) -> None:
     and loads of y[n, c, h, w] become loads of z[n, h, w, c].
     """
     is_vector = sum(extent > 1 for extent in op.shape) < 2
-    if is_vector or is_view(op) or op.is_stored or _is_of_rows(op):
+    if is_vector or is_view(op) or op.is_stored:
         return
     order = order_of(op)
-    if order == sorted(order) or _is_flattened(op, order):
+    if order == sorted(order) or _is_flattened(op, order) or not _keeps_rows(op, order):
         return
     b = GridBuilder.like(op)
     element, shape = element_of(op.result), op.shape
@@ -128,13 +128,26 @@ def _is_flattened(grid: GridOp, order: Sequence[int]) -> bool:
     return False
 
 
-def _is_of_rows(grid: GridOp) -> bool:
-    """Return whether a grid reduces rows, or reads values of its own rows from grids that do."""
-    if rows_of_grid(grid):
-        return True
+def _keeps_rows(grid: GridOp, order: Sequence[int]) -> bool:
+    """Return whether rows stay rows if a grid takes another order.
+
+    These are rows that it reduces, or of whose values it reads, from grids that reduce them. They
+    are its elements, in any order, or its last dimensions, which then have to stay the last ones.
+    """
     owners = [load.source.owner for load in loads_of(grid)]
-    rows = [rows_of_grid(owner) for owner in owners if isinstance(owner, GridOp)]
-    return any(each and prod(grid.shape) in (each.count, each.size) for each in rows)
+    rows = [rows_of_grid(owner) for owner in (grid, *owners) if isinstance(owner, GridOp)]
+    return all(
+        each is None or prod(grid.shape) != each.size or _ends_alike(grid.shape, order, each.length)
+        for each in rows
+    )
+
+
+def _ends_alike(shape: Sequence[int], order: Sequence[int], length: int) -> bool:
+    """Return whether the last dimensions, which make up rows of a length, are so in an order."""
+    dim = len(shape)
+    while dim and prod(shape[dim:]) < length:
+        dim -= 1
+    return prod(shape[dim:]) == length and list(order[dim:]) == list(range(dim, len(shape)))
 
 
 FEW = 64
@@ -227,8 +240,8 @@ class OrderDimensionsPass(ModulePass):
     Expects functions of grids and anchors, with views inlined. A convolution is a matmul of pixels
     and filters, whose result has its channels last. All tensors computed from it elementwise or by
     windows are stored channels last too, and the next convolution reads contiguous channels. The
-    original order is restored where a result of the function is stored. Row grids (softmax, norms)
-    keep their order, and a matmul that is reduced along its columns is transposed.
+    original order is restored where a result of the function is stored. Rows that are reduced
+    (softmax, norms) stay rows, and a matmul that is reduced along its columns is transposed.
     """
 
     name = "order-dimensions"

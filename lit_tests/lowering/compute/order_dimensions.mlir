@@ -281,3 +281,30 @@ func.func @of_other_rows(%x : tensor<64x32xf32>, %m : tensor<40xf32>) -> tensor<
   } : tensor<32x64xf32>
   func.return %y : tensor<32x64xf32>
 }
+
+// -----
+
+// Norms of transposed heads: the rows that are reduced, their values and their elements take the
+// order of the heads in memory, so that they are one kernel.
+
+// CHECK-LABEL: func.func @heads
+// CHECK:         %sum = compute.grid (%s, %h) {
+// CHECK:         } : tensor<128x8xf32>
+// CHECK:         %y = compute.grid (%s_1, %h_1, %e) {
+// CHECK:         } : tensor<128x8x64xf32>
+func.func @heads(%x : tensor<128x8x64xf32>) -> tensor<8x128x64xf32> {
+  %sum = compute.grid (%h, %s) {
+    %r = compute.reduce add [64] (%k) {
+      %v = compute.load %x[%s, %h, %k] : tensor<128x8x64xf32>
+      compute.yield %v : f32
+    } : f32
+    compute.yield %r : f32
+  } : tensor<8x128xf32>
+  %y = compute.grid (%h, %s, %e) {
+    %v = compute.load %x[%s, %h, %e] : tensor<128x8x64xf32>
+    %u = compute.load %sum[%h, %s] : tensor<8x128xf32>
+    %d = arith.divf %v, %u : f32
+    compute.yield %d : f32
+  } : tensor<8x128x64xf32>
+  func.return %y : tensor<8x128x64xf32>
+}
