@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.utils.exceptions import VerifyException
 
 from hidet.analysis.kernels import kernels_of
 from hidet.dialects.cuda import KernelOp, LaunchOp, TensorMapOp, TensorMapType
@@ -38,6 +39,11 @@ class PassTensorMapsPass(ModulePass):
 
 def _pass_maps(launch: LaunchOp, kernel: KernelOp) -> None:
     """Replace a launch by one that passes what the kernel takes."""
+    if launch.results_:
+        raise VerifyException(
+            f"{launch.kernel} is launched on tensors: plan-memory has not run, or it is neither in "
+            "@prepare nor in @forward, the functions whose memory is planned"
+        )
     builder = Builder(InsertPoint.before(launch))
 
     def passed(number: int, source: int) -> SSAValue:
