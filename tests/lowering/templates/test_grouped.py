@@ -18,6 +18,9 @@ CASES = [
     ("f32", Blocking("m64n64k8_tf32_f32", 64, 64, 32, 1, 1, 2)),
 ]
 
+QUICK = 1
+"""The case that is tested with all groups in every run."""
+
 DTYPES = {
     "f32": (torch.float32, 2e-2),
     "f16": (torch.float16, 3e-3),
@@ -42,9 +45,19 @@ def grouped(x, w, ends):
     return y
 
 
-@pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(
-    ("t", "blocking"), CASES, ids=lambda each: getattr(each, "instruction", each)
+    ("t", "blocking", "ends"),
+    [
+        pytest.param(
+            t,
+            blocking,
+            ends,
+            marks=() if ends == "rest" or number == QUICK else pytest.mark.slow,
+            id=f"{blocking.instruction}-{ends}",
+        )
+        for number, (t, blocking) in enumerate(CASES)
+        for ends in ENDS
+    ],
 )
 def test_groups(check, choose, t, blocking, ends):
     """Groups of any size, of none, and rows behind the last one, through an epilogue."""
