@@ -424,7 +424,7 @@ def test_cubins_are_built_for_an_architecture(compile_text, monkeypatch, cache_d
     options = {"cache_dir": cache_dir}
     graph = compile_graph(_parse(GRAPH), device=torch.device("cuda", 0), options=options)
     assert graph.plan.target == "sm_90a"
-    (content,) = graph._cubins.values()
+    (content,) = graph._binaries.values()
     assert content.startswith(b"\x7fELF")
 
 

@@ -1,6 +1,7 @@
 """A reference for programs of the graph dialect: each operation by torch, with what it means."""
 
 import importlib.util
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,13 @@ def key_value_gradients(op: AttentionOp, q, k, v, g, ends, delta, mask=None) -> 
     return torch.stack([slopes.transpose(-1, -2) @ q, weights.transpose(-1, -2) @ g])
 
 
+def grouped_matmul(op: graph.GroupedMatmulOp, x, w, ends) -> torch.Tensor:
+    y = x.new_zeros(op.result.type.get_shape())
+    for matrix, (begin, end) in zip(w, pairwise([0, *ends.tolist()]), strict=True):
+        y[begin:end] = x[begin:end] @ matrix
+    return y
+
+
 def windows(op: graph.WindowsOp, x: torch.Tensor) -> torch.Tensor:
     w, counts = op.window, op.result.type.get_shape()[-4:-2]
     spans = [(kernel - 1) * step + 1 for kernel, step in zip(w.kernel, w.dilation, strict=True)]
@@ -198,6 +206,7 @@ SPECIAL = {
     graph.MinOp: reduction(torch.amin),
     graph.VarOp: variance,
     graph.MatmulOp: lambda op, a, b: a @ b,
+    graph.GroupedMatmulOp: grouped_matmul,
     graph.LinearOp: lambda op, x, w, b=None: F.linear(x, w, b),
     graph.Conv2dOp: convolution(F.conv2d),
     graph.ScaledDotProductAttentionOp: attention,
