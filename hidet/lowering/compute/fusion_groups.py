@@ -5,7 +5,7 @@ group if all its other producers are in earlier groups. The group graph is there
 construction.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
@@ -79,8 +79,9 @@ class GridReads:
 class Group:
     """Ops that become one fusion, in the order of joining.
 
-    `size` is the number of elements of the results of an
-    elementwise group. With `checks_apart`, consumers that would repeat index checks stay apart.
+    `size` is the number of elements of the results of an elementwise group. With `checks_apart`,
+    consumers that would repeat index checks stay apart. `reads_of` computes what a grid reads once,
+    as groups grow by hundreds of grids.
     """
 
     number: int
@@ -88,7 +89,7 @@ class Group:
     ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
     size: int = 0
     checks_apart: bool = False
-    _reads: dict[GridOp, GridReads] = field(default_factory=lambda: dict[GridOp, GridReads]())
+    reads_of: Callable[[GridOp], GridReads] = field(default_factory=lambda: cache(GridReads.of))
 
     @property
     def anchors(self) -> list[AnchorOp]:
@@ -99,12 +100,6 @@ class Group:
     def grids(self) -> list[GridOp]:
         """The members that are grids."""
         return [op for op in self.ops if isinstance(op, GridOp)]
-
-    def reads_of(self, grid: GridOp) -> GridReads:
-        """Return what a grid reads, which is computed once: groups grow by hundreds of grids."""
-        if grid not in self._reads:
-            self._reads[grid] = GridReads.of(grid)
-        return self._reads[grid]
 
     def holds(self, value: SSAValue) -> bool:
         """Return whether a member defines a value."""

@@ -83,8 +83,8 @@ def is_common(op: Operation) -> bool:
             loads = (isinstance(use.operation, LoadOp | memref.LoadOp) for use in array.uses)
             return isinstance(array.owner, GridOp) or all(loads)
         case scf.IfOp():
-            inner = [each for each in ops_in(op) if each is not op]
-            return all(isinstance(each, scf.YieldOp) or is_common(each) for each in inner)
+            branches = scf.IfOp | scf.YieldOp
+            return all(isinstance(each, branches) or is_common(each) for each in ops_in(op))
         case _:
             return is_arithmetic(op) or isinstance(op, cuda.IdOp | GridOp | SinkOp)
 

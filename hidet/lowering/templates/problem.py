@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod, sqrt
 
 from xdsl.dialects.arith import ConstantOp
@@ -76,10 +76,11 @@ class Problem:
         return self.batch * elements * self.element_bytes / (BANDWIDTH * arch.bandwidth) * 1e6
 
     @classmethod
-    def of(cls, anchor: MatmulOp, *siblings: MatmulOp) -> Problem:
+    def of(cls, anchor: MatmulOp | GroupedMatmulOp, *siblings: MatmulOp) -> Problem:
         """Return the problem of a matmul, with its siblings."""
         element, result = element_of(anchor.lhs), shape_of(anchor.result)
-        kind = _kind(anchor)
+        precision = anchor.precision.data
+        kind = precision if precision in ("tf32", "fma") else str(element)
         fusion, products = anchor.parent_op(), [each.result for each in (anchor, *siblings)]
         stored = fusion.results_ if isinstance(fusion, FusionOp) else products
         parts = tuple(shape_of(value)[-1] for value in products)
@@ -89,6 +90,12 @@ class Problem:
         pixels = im2col_of(anchor.lhs) if gathered else None
         right = [(each.rhs, window_of(each.rhs), -2) for each in (anchor, *siblings)]
         windows = right if pixels else [*right, (anchor.lhs, left, -1)]
+        streams = all(
+            window is not None
+            and _is_aligned(window, operand)
+            and (kind != "tf32" or window.strides[dim] == 1)
+            for operand, window, dim in windows
+        )
         residuals, operations = _epilogue(fusion, products)
         return cls(
             batch=prod(result[:-2]),
@@ -101,7 +108,7 @@ class Problem:
             result_bytes=max(bytes_of(element_of(value)) for value in stored),
             gathered=gathered,
             channels=pixels.channels if pixels else 0,
-            streams=all(_streams(*each, kind) for each in windows),
+            streams=streams,
             parts=parts if siblings else (),
             stored=tuple(size_of(value) // rows for value in stored) if siblings else (),
             residuals=residuals,
@@ -115,36 +122,10 @@ class Problem:
 
         If rows are assigned at random, hardly a group has more than two deviations above the mean.
         """
-        (rows, k), (groups, _, n) = shape_of(op.lhs), shape_of(op.rhs)
-        left, right, kind = window_of(op.lhs), window_of(op.rhs), _kind(op)
-        fusion = op.parent_op()
-        stored = fusion.results_ if isinstance(fusion, FusionOp) else [op.result]
-        return cls(
-            batch=min(groups, max(rows, 1)),
-            m=ceil(rows / groups + 2 * sqrt(rows / groups)) or 1,
-            n=n,
-            k=k,
-            kind=kind,
-            total=str(element_of(op.result)),
-            element_bytes=bytes_of(element_of(op.lhs)),
-            result_bytes=max(bytes_of(element_of(value)) for value in stored),
-            gathered=left is None,
-            streams=_streams(op.lhs, left, -1, kind) and _streams(op.rhs, right, -2, kind),
-            is_row_major=right is None or right.strides[-2] != 1,
-        )
-
-
-def _kind(op: MatmulOp | GroupedMatmulOp) -> str:
-    """Return the `Problem.kind` of an operator."""
-    precision = op.precision.data
-    return precision if precision in ("tf32", "fma") else str(element_of(op.lhs))
-
-
-def _streams(operand: SSAValue, window: Window | None, dim: int, kind: str) -> bool:
-    """Return whether TMA can load an operand; `dim` is the reduced dimension."""
-    if window is None or not _is_aligned(window, operand):
-        return False
-    return kind != "tf32" or window.strides[dim] == 1
+        groups, whole = shape_of(op.rhs)[0], cls.of(op)
+        mean = whole.m / groups
+        rows = ceil(mean + 2 * sqrt(mean))
+        return replace(whole, batch=min(groups, max(whole.m, 1)), m=max(rows, 1))
 
 
 def _epilogue(fusion: Operation | None, products: Sequence[SSAValue]) -> tuple[int, int]:

@@ -38,3 +38,23 @@ func.func @forward(%x : tensor<4096x1024xf16>, %w : tensor<4x1024x512xf16>, %e :
   }
   func.return %y : tensor<4096x512xf32>
 }
+
+// The ends may be a view, here of numbers that were summed up as columns.
+
+// ROLES-LABEL:   cuda.kernel @ends_grouped_matmul_kernel
+// ROLES:         %ends = compute.grid
+// ROLES:         compute.load %ends[%group]
+// ROLES:         task.group first(0) count(128)
+// ROLES:           scf.for %row
+func.func @viewed(%x : tensor<4096x1024xf16>, %w : tensor<4x1024x512xf16>, %e : tensor<1x4x1xi32>) -> tensor<4096x512xf32> {
+  %y = compute.fusion (%x_ = %x : tensor<4096x1024xf16>, %w_ = %w : tensor<4x1024x512xf16>, %e_ = %e : tensor<1x4x1xi32>) -> (tensor<4096x512xf32>) {
+    %ends = compute.grid (%i) {
+      %z = arith.constant 0 : index
+      %n = compute.load %e_[%z, %i, %z] : tensor<1x4x1xi32>
+      compute.yield %n : i32
+    } : tensor<4xi32>
+    %0 = graph.grouped_matmul %x_, %w_, %ends : (tensor<4096x1024xf16>, tensor<4x1024x512xf16>, tensor<4xi32>) -> tensor<4096x512xf32>
+    compute.yield %0 : tensor<4096x512xf32>
+  }
+  func.return %y : tensor<4096x512xf32>
+}
