@@ -23,11 +23,12 @@ DIALECTS: dict[str, str] = {
 
 STAGES: dict[str, str] = {
     "graph": """
-        raise-attention group-heads merge-taps decompose-graph write-in-place hoist-constants
-        lower-graph-to-compute
+        raise-attention group-heads merge-taps decompose-graph write-in-place share-outputs
+        hoist-constants lower-graph-to-compute
     """,
     "compute": """
-        inline-views sink-casts order-dimensions split-products fuse fuse-into-kernels fold-casts
+        inline-views sink-casts order-contractions order-dimensions split-products fuse
+        fuse-into-kernels fold-casts
     """,
     "task": """
         schedule map-tensor-cores map-copies pipeline-copies specialize-warps multicast-copies

@@ -17,6 +17,7 @@ GRAPH = (
     "merge-taps",  # before convolutions of few channels are padded to four
     "decompose-graph",  # to a small set of operators for the passes below
     "write-in-place",  # while slices and concatenations are still operators
+    "share-outputs",  # while views are still operators
     "hoist-constants",  # before fusion with values that change in every call
     "lower-graph-to-compute",  # everything but anchors becomes grids
 )
@@ -24,6 +25,7 @@ GRAPH = (
 COMPUTE = (
     "inline-views",  # makes reshapes and slices free
     "sink-casts",  # before grids are chosen that are stored
+    "order-contractions",  # after views are resolved
     "order-dimensions",  # after views are resolved, before anything is stored
     "split-products",  # before fusion, as it turns elements into sums
     "fuse",  # decides kernels, through views

@@ -122,6 +122,11 @@ FUNCTIONS = {
     "matmul by a vector": (lambda x: torch.mv(x, x[0]) + torch.dot(x[0], x[1]), floats(3, 3)),
     "baddbmm": (lambda x: torch.baddbmm(x, x, x, alpha=2), floats(2, 3, 3)),
     "einsum": (lambda x: torch.einsum("bij,bkj->ikb", x, x), floats(2, 3, 4)),
+    "einsum of two letters": (
+        lambda x, y: torch.einsum("ind,hnd->ih", x.transpose(0, 1), y),
+        floats(4, 8, 16),
+        floats(6, 4, 16),
+    ),
     "linear": (lambda x, w, b: F.linear(x, w, b), floats(2, 3, 4), floats(5, 4), floats(5)),
     "attention": (lambda x: F.scaled_dot_product_attention(x, x, x), floats(2, 3, 8, 4)),
     "causal attention": (
