@@ -51,16 +51,22 @@ def window_of(view: SSAValue, forms: IndexForms | None = None) -> Window | None:
     return _accessed_window(forms or IndexForms(), load.source, load.indices, grid.indices)
 
 
-def sink_window(sink: SinkOp) -> tuple[StoreOp, Window] | None:
-    """Return the only store of a sink and the window that it stores to; None for other sinks."""
-    stores = [op for op in sink.body.block.ops if isinstance(op, StoreOp)]
-    loads = (LoadOp, memref.LoadOp)  # of tensors, and of tiles in registers
-    others = [op for op in sink.body.block.ops if not isinstance(op, (StoreOp, *loads))]
-    if len(stores) != 1 or not all(map(is_arithmetic, others)):
-        return None
-    (store,) = stores
-    window = _accessed_window(IndexForms(), store.target, store.indices, sink.indices)
-    return None if window is None else (store, window)
+def sink_windows(sink: SinkOp) -> list[tuple[StoreOp, Window]]:
+    """Return the stores of a sink, with the windows that they store to; none if one has none.
+
+    There are none if the body does anything else but load and compute either.
+    """
+    ops = [op for op in sink.body.block.ops if not isinstance(op, (LoadOp, memref.LoadOp))]
+    stores = [op for op in ops if isinstance(op, StoreOp)]
+    if not all(isinstance(op, StoreOp) or is_arithmetic(op) for op in ops):
+        return []
+    forms, found = IndexForms(), list[tuple[StoreOp, Window]]()
+    for store in stores:
+        window = _accessed_window(forms, store.target, store.indices, sink.indices)
+        if window is None:
+            return []
+        found.append((store, window))
+    return found
 
 
 def windows_read(sink: SinkOp) -> Iterator[tuple[LoadOp, Window]]:

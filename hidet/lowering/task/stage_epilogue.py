@@ -14,7 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from hidet.analysis.kernels import kernel_of
-from hidet.analysis.windows import Window, sink_window, windows_read
+from hidet.analysis.windows import Window, sink_windows, windows_read
 from hidet.arch.chips import Arch
 from hidet.arch.hopper import TMA_STORE
 from hidet.arch.limits import WARP, WARP_GROUP
@@ -44,26 +44,27 @@ from hidet.rewriting.kernel_pass import KernelPass
 
 
 def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
-    """A copy of a register tile to a sink with one output is staged in a shared tile.
+    """A copy of a register tile to a sink is staged in a shared tile.
 
     The body of the sink stores to the shared tile. Each warp group stores its own rectangle and
     synchronizes only itself: one of its threads issues the TMA store, and waits for it before the
     tile is reused and at the end of the kernel. A wide rectangle is split into pieces, two of which
-    are in shared memory at a time. With a staged residual, which TMA loads to the slots ahead of
-    the matmul loop, all of them are. Rows that TMA cannot store, since their number of bytes is no
-    multiple of 16, are stored by warps, a row after the other.
+    are in shared memory at a time; several outputs of one type take turns. With a staged residual,
+    which TMA loads to the slots ahead of the matmul loop, all pieces are there. Rows that TMA
+    cannot store, since their number of bytes is no multiple of 16, are stored by warps, a row after
+    the other.
     """
     sink = op.target.owner
     if not isinstance(sink, SinkOp) or not is_memref(op.source.type):
         return
     if space_of(memref_type(op.source)) is not Space.REGISTER:
         return
-    found, parts = sink_window(sink), _Partition.of(map_of(op.source.type))
-    if found is None or parts is None:
+    found, parts = sink_windows(sink), _Partition.of(map_of(op.source.type))
+    elements = {element_of(store.target) for store, _ in found}
+    if parts is None or len(elements) != 1:
         return
-    store, window = found
     kernel = kernel_of(op)
-    element = element_of(store.target)
+    (element,) = elements
     pieces = parts.pieces(bytes_of(element))
     loop = loop_ahead_of(op)
     found_residual = None if loop is None else staged_residual(op, sink)
@@ -71,18 +72,37 @@ def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
     outer = KernelBuilder(InsertPoint.at_start(kernel.body.block))
     groups = parts.groups * (CONSUMERS if is_pingpong(kernel) else 1)
     tile = _allocate(outer, (groups, slots, parts.rows, parts.columns // len(pieces)), element)
-    tma = TmaWindow.of(window, shape_of(op.target), tile)
-    if tma is None and window.strides[-1] != 1:
+    tmas = [TmaWindow.of(window, shape_of(op.target), tile) for _, window in found]
+    is_alike = len({tma is None for tma in tmas}) == 1
+    if not is_alike or (tmas[0] is None and any(w.strides[-1] != 1 for _, w in found)):
         rewriter.erase(cast("Operation", tile.owner))
         return
-    residual = found_residual and tma and StagedResidual.of(*found_residual, tile, op)
-    staging = _Staging(op, sink, store, parts, pieces, tile, tma, residual)
+    residual = found_residual and tmas[0] and StagedResidual.of(*found_residual, tile, op)
+    stagings = [
+        _Staging(op, only_store(sink, number), parts, pieces, tile, tma, residual, number)
+        for number, tma in enumerate(tmas)
+    ]
     if residual is not None and loop is not None:
-        staging.request(residual, loop.op)
-    staging.store_pieces()
+        stagings[0].request(residual, loop.op)
+    for staging in stagings:
+        staging.store_pieces()
+    stagings[-1].finish()
     rewriter.erase(op)
-    if sink.result.first_use is None:
-        rewriter.erase(sink)
+    for each in (sink, *(staging.sink for staging in stagings)):
+        if each.result.first_use is None and each.parent is not None:
+            rewriter.erase(each)
+
+
+def only_store(sink: SinkOp, number: int) -> SinkOp:
+    """Return a sink with one of the stores of another one, itself if it has no others."""
+    stores = ops_of_class(sink.body, StoreOp)
+    if len(stores) == 1:
+        return sink
+    copied = KernelBuilder(InsertPoint.after(sink)).insert(sink.clone())
+    for place, store in enumerate(ops_of_class(copied.body, StoreOp)):
+        if place != number:
+            Rewriter.erase_op(store)
+    return copied
 
 
 @dataclass(frozen=True)
@@ -90,17 +110,24 @@ class _Staging:
     """The stores of a register tile through the slots of a shared tile, one piece after the other.
 
     `parts` are what warp groups own, and `pieces` the maps of their pieces. The shared tile is
-    `[group, slot, row, column]`; TMA loads the residual, if there is one, to its slots first.
+    `[group, slot, row, column]`; TMA loads the residual, if there is one, to its slots first. The
+    pieces of outputs with lower numbers are stored before.
     """
 
     op: CopyOp
     sink: SinkOp
-    store: StoreOp
     parts: _Partition
     pieces: Sequence[TaskMap]
     tile: SSAValue
     target: TmaWindow | None
     residual: StagedResidual | None
+    number: int = 0
+
+    @property
+    def store(self) -> StoreOp:
+        """The store of the sink."""
+        (store,) = ops_of_class(self.sink.body, StoreOp)
+        return store
 
     @property
     def around(self) -> scf.ForOp | None:
@@ -122,16 +149,17 @@ class _Staging:
 
     def store_pieces(self) -> None:
         """Store all pieces, each through a slot of the shared tile."""
-        op, around, target = self.op, self.around, self.target
+        op, target = self.op, self.target
         builder = KernelBuilder.like(op)
         group, is_first = self._group(builder), self._is_first(builder)
         tensor_map, slots = target and target.build_map(builder), shape_of(self.tile)[1]
-        for number, piece in enumerate(self.pieces):
-            slot, start = number % slots, number * shape_of(self.tile)[-1]
+        before = self.number * len(self.pieces)
+        for number, piece in enumerate(self.pieces, start=before):
+            slot, start = number % slots, (number - before) * shape_of(self.tile)[-1]
             place, known = Element(self.tile, [group, builder.index(slot)]), None
             if self.residual is not None:
                 known = self.residual.read(builder, place, piece, op.worker)
-            elif around is not None or number >= slots:
+            elif self.around is not None or number >= slots:
                 if target is not None:
                     with builder.when(is_first):
                         builder.insert(cuda.TmaWaitOp(slots - 1))
@@ -150,11 +178,15 @@ class _Staging:
                     for coordinates, _, panel in target.panels(builder, offsets, place):
                         builder.insert(cuda.TmaStoreOp(panel, tensor_map, coordinates))
                     builder.insert(cuda.TmaCommitOp())
+
+    def finish(self) -> None:
+        """Wait for all stores at the end of the kernel."""
+        builder = KernelBuilder.like(self.op)
         if self.residual is not None:
             self.residual.flip(builder)
-        if around is not None:
-            builder.insertion_point = InsertPoint.after(around)
-        if target is not None:
+        if self.around is not None:
+            builder.insertion_point = InsertPoint.after(self.around)
+        if self.target is not None:
             with builder.when(self._is_first(builder)):
                 builder.insert(cuda.TmaWaitOp(0))
 
@@ -293,10 +325,10 @@ def staged_residual(copy: CopyOp, sink: SinkOp) -> tuple[LoadOp, Window] | None:
     """
     if choices_of(kernel_of(copy)).get("epilogue") != STAGED_RESIDUAL:
         return None
-    found = sink_window(sink)
-    if found is None:
+    found = sink_windows(sink)
+    if len(found) != 1:
         return None
-    shape, element = shape_of(sink.result), element_of(found[0].target)
+    shape, element = shape_of(sink.result), element_of(found[0][0].target)
     for op, window in windows_read(sink):
         if element_of(op.source) == element and is_aligned(window, shape, bytes_of(element)):
             return op, window
@@ -389,8 +421,9 @@ class StageEpiloguePass(KernelPass):
     With `epilogue = "staged-residual"`, TMA also loads a residual, which the epilogue reads from
     the shared memory of the results.
 
-    Expects kernels of task ops on views. Matches copies of register tiles to sinks that store one
-    value each, to adjacent places of a row, if each warp group owns a rectangle of the tile.
+    Expects kernels of task ops on views. Matches copies of register tiles to sinks that store
+    values of one type, to adjacent places of a row, if each warp group owns a rectangle of the
+    tile.
     Leaves a shared tile with its barriers, which `insert-barriers` ignores, and TMA stores issued
     by one thread per warp group, or stores of rows that TMA cannot access. Other copies, kernels
     and architectures without TMA are left alone.

@@ -55,10 +55,41 @@ cuda.kernel @tiles(%b : memref<128xf16>, %out : memref<256x128xf16>) grid(2) blo
 
 // -----
 
-// Two results, columns that are apart, warp groups whose rows lie in turns, and a config that says
-// nothing: threads store what they have.
+// Two results of one type take turns in the shared tile.
 
 // CHECK-LABEL: cuda.kernel @two
+// CHECK:         %staged = memref.alloca() {task.ring} : memref<1x1x64x16xf32,
+// CHECK:         %[[X:.*]] = cuda.tensor_map %x
+// CHECK:           compute.store %{{.*}}, %staged[
+// CHECK:         cuda.tma_store %staged[{{.*}} to %[[X]](
+// CHECK:         %[[Y:.*]] = cuda.tensor_map %y
+// CHECK:         cuda.tma_wait 0
+// CHECK:         cuda.barrier_sync
+// CHECK:           compute.store %{{.*}}, %staged[
+// CHECK:         cuda.tma_store %staged[{{.*}} to %[[Y]](
+// CHECK:         cuda.tma_wait 0
+// CHECK-NOT:     cuda.tma_wait
+cuda.kernel @two(%x : memref<64x16xf32>, %y : memref<64x16xf32>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %product = compute.sink (%i, %j, %v : f32) {
+    compute.store %v, %x[%i, %j] : memref<64x16xf32>
+    %w = math.exp %v : f32
+    compute.store %w, %y[%i, %j] : memref<64x16xf32>
+  } : tensor<64x16xf32>
+  %c = memref.alloca() : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
+  task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf32>
+}
+
+// -----
+
+// Results of two types, one of two that TMA cannot store, columns that are apart, warp groups whose
+// rows lie in turns, and a config that says nothing: threads store what they have.
+
+// CHECK-LABEL: cuda.kernel @two_types
+// CHECK-NOT:     %staged
+// CHECK-LABEL: cuda.kernel @unlike
+// CHECK-NOT:     %staged
 // CHECK-NOT:     cuda.tma_store
 // CHECK-LABEL: cuda.kernel @transposed
 // CHECK-NOT:     %staged
@@ -68,12 +99,24 @@ cuda.kernel @tiles(%b : memref<128xf16>, %out : memref<256x128xf16>) grid(2) blo
 // CHECK-NOT:     cuda.tma_store
 // CHECK-LABEL: cuda.kernel @direct
 // CHECK-NOT:     cuda.tma_store
-cuda.kernel @two(%x : memref<64x16xf32>, %y : memref<64x16xf32>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
+cuda.kernel @two_types(%x : memref<64x16xf32>, %y : memref<64x16xf16>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
   %t = cuda.thread_id x
   %z = arith.constant 0 : index
   %product = compute.sink (%i, %j, %v : f32) {
     compute.store %v, %x[%i, %j] : memref<64x16xf32>
-    compute.store %v, %y[%i, %j] : memref<64x16xf32>
+    %w = arith.truncf %v : f32 to f16
+    compute.store %w, %y[%i, %j] : memref<64x16xf16>
+  } : tensor<64x16xf32>
+  %c = memref.alloca() : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
+  task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf32>
+}
+
+cuda.kernel @unlike(%x : memref<64x16xf32>, %y : memref<64x17xf32>) grid(1) block(128) attributes {config = {epilogue = "staged"}} {
+  %t = cuda.thread_id x
+  %z = arith.constant 0 : index
+  %product = compute.sink (%i, %j, %v : f32) {
+    compute.store %v, %x[%i, %j] : memref<64x16xf32>
+    compute.store %v, %y[%i, %j] : memref<64x17xf32>
   } : tensor<64x16xf32>
   %c = memref.alloca() : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>>
   task.copy %c[] to %product[%z, %z] on %t : memref<64x16xf32, #task.map<spatial(64, 2) * repeat(1, 8)>, #cuda.space<register>> to tensor<64x16xf32>

@@ -225,6 +225,34 @@ def test_staged_rows_that_are_not_aligned(check, choose, blocking, has_bias):
     )
 
 
+@pytest.mark.parametrize(
+    ("blocking", "n"),
+    [
+        (STAGED, 304),  # persistent
+        (replace(STAGED, block_m=128, rows=2), 301),  # rows that TMA cannot store
+        (replace(STAGED, block_n=256, instruction="m64n256k16_f16_f32", schedule="pingpong"), 304),
+    ],
+)
+def test_staged_outputs(check, choose, blocking, n):
+    """A sum and its GELU, which gradients need, go through the same shared memory in turns."""
+    m, k = 200, 72
+    x, w, b = torch.randn(m, k).half(), torch.randn(k, n).half(), torch.randn(n).half()
+    kinds = f"tensor<{m}x{k}xf16>, tensor<{k}x{n}xf16>", f"tensor<{m}x{n}xf16>"
+    total = x.double() @ w.double() + b.double()
+    check(
+        f"""
+        %p = graph.matmul %x, %w : ({kinds[0]}) -> {kinds[1]}
+        %y = graph.add %p, %b : ({kinds[1]}, tensor<{n}xf16>) -> {kinds[1]}
+        %z = graph.gelu %y : {kinds[1]}
+        """,
+        {"x": x, "w": w, "b": b},
+        {"y": total, "z": functional.gelu(total)},
+        dtype=torch.float16,
+        tolerance=4e-3,
+        options=choose(blocking),
+    )
+
+
 RESIDUAL = replace(
     STAGED, block_n=128, instruction="m64n128k16_f16_f32", epilogue="staged-residual"
 )
