@@ -24,10 +24,11 @@ from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.attention import ATTENTION
-from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
+from hidet.lowering.graph.graph_builder import GraphBuilder
 from hidet.lowering.graph.memory_order import reads_columns
-from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS, mean_and_variance
+from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
 from hidet.lowering.graph.pointwise import decompose_pointwise, has_channels_first_only
+from hidet.lowering.graph.reductions import SPLIT, split_reduction, split_variance
 from hidet.lowering.single_walk import Rule, apply_rules
 
 # ----------------------------------------------------------------------------- matmuls
@@ -337,90 +338,6 @@ def power_of(b: GraphBuilder, x: SSAValue, exponent: float, *, has_roots: bool) 
         return b.emit(graph.ReciprocalOp(x if exponent == -1 else b.emit(graph.MulOp(x, x))))
     roots = {0.5: graph.SqrtOp, -0.5: graph.RsqrtOp} if has_roots else {}
     return b.emit(roots[exponent](x)) if exponent in roots else None
-
-
-# ------------------------------------------------------------------------------ reductions
-
-LONG, LONG_IMAGE = 1 << 15, 1 << 13
-"""The length from which rows are reduced in parts, and images of `CHANNELS` or more, of which few
-blocks can read adjacent ones."""
-
-CHANNELS = 16
-
-SPLIT = graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
-"""Reductions that are the same reduction of those of equal parts."""
-
-FEW_ROWS = 256
-"""The number of rows up to which they are reduced in parts."""
-
-ENOUGH_ROWS = 4096
-"""The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
-
-LONG_COLUMN, ENOUGH_COLUMNS = 1 << 10, 1 << 16
-"""The length from which columns are reduced in parts if there are fewer than `ENOUGH_ROWS`, and the
-number of columns and parts of them: what they are computed from is often stored as well, by the
-same kernel."""
-
-
-def parts_of(op: graph.ReductionOp) -> tuple[list[int], int, list[int]] | None:
-    """Return a shape of the operand with parts of rows, their axis and the axes of their elements.
-
-    Return None unless there are a few long rows, which many blocks share in parts.
-    """
-    shape, axes = shape_of(op.x), op.axes.get_values()
-    rows = prod(op.result_type.get_shape())
-    long, few, enough = LONG, FEW_ROWS, ENOUGH_ROWS
-    if len(shape) - 1 not in axes and rows >= 8 * CHANNELS:
-        long, few, enough = LONG_COLUMN, ENOUGH_ROWS - 1, ENOUGH_COLUMNS
-    elif len(axes) > 1 and rows >= CHANNELS:
-        long = LONG_IMAGE
-    if not 0 < rows <= few or prod(shape) < long * rows:
-        return None
-    divisors = {n: largest_divisor(shape[n], enough // rows) for n in axes}
-    axis = next((n for n in axes if divisors[n] > 1), None)
-    if axis is None:
-        return None
-    split = [*shape[:axis], divisors[axis], shape[axis] // divisors[axis], *shape[axis + 1 :]]
-    return split, axis, [n + (n >= axis) for n in axes]
-
-
-def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
-    """A few long rows are reduced in parts, and then the parts."""
-    if (found := parts_of(op)) is None:
-        return None
-    shape, axis, inner = found
-    x = b.emit(type(op)(b.reshape(b.widened(op.x), shape), inner))
-    x = b.emit(type(op)(x, [axis - sum(n < axis for n in inner)]))
-    return as_result(b, x, op)
-
-
-def as_result(b: GraphBuilder, x: SSAValue, op: graph.ReductionOp) -> SSAValue:
-    """Return a value in the type of the result of an operator."""
-    return b.reshape(b.cast(x, op.result_type.element_type), op.result_type.get_shape())
-
-
-def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
-    """The variance of a few long rows is that of their parts and of the parts' means.
-
-    So is the mean before it.
-    """
-    count = prod(shape_of(op.x)[n] for n in op.axes.get_values())
-    divisor = count - op.correction.value.data
-    if (found := parts_of(op)) is None or divisor <= 0:
-        return None
-    shape, axis, inner = found
-    b = GraphBuilder.like(op.mean or op)
-    x = b.reshape(b.widened(op.x), shape)
-    mean = b.emit(graph.MeanOp(x, inner, keepdims=True))
-    variance = b.emit(graph.VarOp(x, inner, keepdims=True, correction=0))
-    # With the parts of a row last, one kernel reduces both.
-    dims = [*(n for n in range(len(shape)) if n not in (axis, *inner)), axis, *inner]
-    mean, variance = (b.permute(each, dims) for each in (mean, variance))
-    mean, variance = mean_and_variance(b, mean, variance, [dims.index(axis)])
-    if op.mean is not None:
-        op.mean.result.replace_all_uses_with(as_result(b, mean, op.mean))
-    factor = b.scalar(count / divisor, element_type(variance))
-    return as_result(b, b.emit(graph.MulOp(variance, factor)), op)
 
 
 DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {

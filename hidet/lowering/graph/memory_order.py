@@ -1,5 +1,7 @@
 """Which dimension of a tensor will be the fastest in memory, as far as the graph tells."""
 
+from math import prod
+
 from xdsl.ir import Block, Operation, SSAValue
 
 from hidet.dialects import graph
@@ -79,7 +81,7 @@ def _moved(op: Operation, dim: int) -> int | None:
     if not isinstance(op, VIEWS):
         return dim
     before, after = shape_of(op.operands[0]), shape_of(op.results[0])
-    if before[: dim + 1] == after[: dim + 1]:
-        return dim
-    from_end = len(before) - dim
-    return len(after) - from_end if before[-from_end:] == after[-from_end:] else None
+    # Along both dimensions, one step is as many elements ahead; others may be merged with them.
+    step = prod(before[dim + 1 :])
+    found = [n for n, size in enumerate(after) if size > 1 and prod(after[n + 1 :]) == step]
+    return found[0] if found else None

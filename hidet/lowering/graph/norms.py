@@ -14,6 +14,13 @@ from hidet.dialects.graph.reduction import NormOp
 from hidet.dialects.walking import reached
 from hidet.lowering.graph.compute_rules.reduction import SHORT_ROW
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
+from hidet.lowering.graph.memory_order import adjacent_dim
+from hidet.lowering.graph.reductions import (
+    mean_and_variance,
+    mean_of_squares,
+    moments_along,
+    packed,
+)
 from hidet.lowering.single_walk import Rule
 
 
@@ -100,11 +107,6 @@ def decompose_norm(b: GraphBuilder, op: NormOp) -> SSAValue:
     return b.cast(x, element_type(op.x))
 
 
-def mean_of_squares(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> SSAValue:
-    """Return the means of squares along axes, whose extents become 1."""
-    return b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
-
-
 FEW_ROWS, LONG = 64, 1 << 15
 """The number of rows up to which their statistics are computed in parts, and the length beyond
 which: few blocks do not occupy a GPU, but parts take two further kernels. On an H200 the softmax of
@@ -138,15 +140,6 @@ def moments(b: GraphBuilder, runs: SSAValue) -> tuple[SSAValue, SSAValue]:
     return mean_and_variance(b, means, squares, [1])
 
 
-def mean_and_variance(
-    b: GraphBuilder, means: SSAValue, variances: SSAValue, axes: Sequence[int]
-) -> tuple[SSAValue, SSAValue]:
-    """Return those of the union of equal parts, which are along some axes, in one kernel."""
-    mean = b.emit(graph.MeanOp(means, axes, keepdims=True))
-    between = mean_of_squares(b, b.emit(graph.SubOp(means, mean)), axes)
-    return mean, b.emit(graph.AddOp(between, b.emit(graph.MeanOp(variances, axes, keepdims=True))))
-
-
 LARGE_GROUP = 1 << 14
 """The number of elements of a group of channels from which on many threads reduce runs of them."""
 
@@ -159,14 +152,17 @@ def grouped_images(op: NormOp) -> SSAValue | None:
 
     None if the operator is another norm, or the number of pixels has no divisor.
     """
-    reshape, rows = op.x.owner, shape_of(op.x)
+    rows = shape_of(op.x)
     is_plain = type(op) is graph.LayerNormOp and op.normalized_rank.value.data == 1
-    if not is_plain or len(rows) != 3 or not isinstance(reshape, graph.ReshapeOp):
+    if not is_plain or len(rows) != 3:
         return None
-    count, channels, *extents = shape_of(reshape.x) if len(shape_of(reshape.x)) > 2 else (0, 1)
-    if count != rows[0] or channels % rows[1] or not is_of_anchor(reshape.x):
+    images = op.x.owner.x if isinstance(op.x.owner, graph.ReshapeOp) else op.x
+    count, channels, *extents = shape_of(images) if len(shape_of(images)) > 2 else (0, 1)
+    if count != rows[0] or channels % rows[1] or not is_of_anchor(images):
         return None
-    return reshape.x if largest_divisor(prod(extents), RUN_OF_PIXELS) > 1 else None
+    if images is op.x and adjacent_dim(images) != 1:
+        return None  # rows of a layer norm
+    return images if largest_divisor(prod(extents), RUN_OF_PIXELS) > 1 else None
 
 
 def is_of_anchor(x: SSAValue) -> bool:
@@ -205,7 +201,9 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
     count, groups, _ = shape_of(op.x)
     _, channels, *extents = shape_of(images)
     x = b.widened(images)
-    if shape_of(op.x)[2] < LARGE_GROUP:
+    if channels == groups:
+        mean, variance = moments_along(b, x, range(2, 2 + len(extents)))
+    elif shape_of(op.x)[2] < LARGE_GROUP:
         split = b.reshape(x, [count, groups, channels // groups, prod(extents)])
         pixels = b.permute(split, [0, 1, 3, 2])
         mean = b.emit(graph.MeanOp(pixels, [2, 3], keepdims=True))
@@ -222,7 +220,8 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
         mean, variance = mean_and_variance(b, means, variances, [2, 3])
     shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, element_type(variance))))
     # Stored, since pixels are normalized in another order than groups are reduced.
-    stored = (b.emit(graph.PackOp(x, range(4))) for x in (mean, b.emit(graph.RsqrtOp(shifted))))
+    stored = [packed(b, each) for each in (mean, b.emit(graph.RsqrtOp(shifted)))]
+    stored = [b.reshape(each, [count, groups, 1, 1]) for each in stored]
     of_groups = [count, groups, 1, channels // groups]
     of_channels = [
         b.reshape(b.emit(graph.ExpandOp(each, of_groups)), [count, channels, *(1 for _ in extents)])

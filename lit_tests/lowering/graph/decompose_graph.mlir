@@ -472,9 +472,34 @@ func.func @variance(%x : tensor<64x2x2048xf16>, %y : tensor<2x1024xf32>) -> (ten
 // CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[MEANS_OF_ROW]], %[[MEAN]]
 // CHECK-NEXT:    %[[D2:\d+]] = graph.mul %[[D]], %[[D]]
 // CHECK:         graph.mean %[[VARS_OF_ROW]]
-// CHECK:         %[[M:\d+]] = graph.cast %[[MEAN]]
+// CHECK:         %[[KEPT:\d+]] = graph.reshape %[[MEAN]]
+// CHECK:         %[[M:\d+]] = graph.cast %[[KEPT]]
 // CHECK:         %m = graph.reshape %[[M]]
 // CHECK:         %b = graph.var %y
+
+// Channels of images that a convolution computes are adjacent in memory: their moments are stored, so
+// that what reads them keeps channels last, and computed in parts from 1024 pixels on.
+func.func @channels(%x : tensor<1x8x16x16xf32>, %w : tensor<32x8x1x1xf32>) -> (tensor<1x32x1x1xf32>, tensor<1x32x1x1xf32>) {
+  %c = graph.conv2d %x, %w : (tensor<1x8x16x16xf32>, tensor<32x8x1x1xf32>) -> tensor<1x32x16x16xf32>
+  %m = graph.mean %c {axes = array<i64: 0, 2, 3>, keepdims = true} : (tensor<1x32x16x16xf32>) -> tensor<1x32x1x1xf32>
+  %v = graph.var %c {correction = 0 : i64, axes = array<i64: 0, 2, 3>, keepdims = true} : (tensor<1x32x16x16xf32>) -> tensor<1x32x1x1xf32>
+  func.return %m, %v : tensor<1x32x1x1xf32>, tensor<1x32x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @channels(
+// CHECK:         %[[MEAN:\d+]] = graph.mean %[[C:.*]] {axes = array<i64: 0, 2, 3>, keepdims = true}
+// CHECK-NEXT:    %[[VAR:\d+]] = graph.var %[[C]] {correction = 0 : i64, axes = array<i64: 0, 2, 3>, keepdims = true}
+// CHECK-NEXT:    %m = graph.pack %[[MEAN]]
+// CHECK-NEXT:    graph.pack %[[VAR]]
+
+func.func @many_pixels(%x : tensor<1x8x64x64xf32>, %w : tensor<32x8x1x1xf32>) -> tensor<1x32x1x1xf32> {
+  %c = graph.conv2d %x, %w : (tensor<1x8x64x64xf32>, tensor<32x8x1x1xf32>) -> tensor<1x32x64x64xf32>
+  %v = graph.var %c {correction = 0 : i64, axes = array<i64: 0, 2, 3>, keepdims = true} : (tensor<1x32x64x64xf32>) -> tensor<1x32x1x1xf32>
+  func.return %v : tensor<1x32x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @many_pixels(
+// CHECK:         graph.var %{{.*}} -> tensor<1x32x64x1x1xf32>
 
 // So is the softmax of a few long rows; the powers of a part that is -inf throughout are zero.
 func.func @long_softmax(%x : tensor<2x65536xf32>) -> tensor<2x65536xf32> {

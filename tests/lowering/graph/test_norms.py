@@ -18,6 +18,9 @@ from hidet.testing.numeric import assert_close
         pytest.param((95, 45), 4, 4, id="runs of 15"),
         pytest.param((5, 9), 2, 3, id="small groups"),
         pytest.param((7, 7), 16, 3, id="single channels"),
+        pytest.param((40, 41), 16, 4, id="single channels in parts"),
+        pytest.param((2048,), 16, 4, id="single channels of a row"),
+        pytest.param((1203,), 16, 5, id="single channels, three parts"),
         pytest.param((2048,), 1, 4, id="one group"),
         pytest.param((17,), 4, 2, id="no divisor"),
     ],
@@ -31,6 +34,23 @@ def test_group_norm(extents, groups, kernels):
     nn.init.normal_(norm.weight)
     nn.init.normal_(norm.bias)
     model, x = nn.Sequential(conv, norm).eval(), torch.randn(2, 3, *extents)
+    compiled = hidet.compile(model, x)
+    assert_close(compiled(x), copy.deepcopy(model).double()(x.double()), 5e-4)
+    names = [launch.name for launch in compiled.profile(x, runs=1).launches]
+    assert len(names) == kernels, names
+
+
+@pytest.mark.parametrize(
+    ("extents", "kernels"),
+    [pytest.param((9, 9), 4, id="whole"), pytest.param((33, 40), 5, id="parts")],
+)
+@torch.no_grad()
+def test_instance_norm(extents, kernels):
+    """Between convolutions, channels stay last: their moments are stored."""
+    first, second = nn.Conv2d(3, 16, 1), nn.Conv2d(16, 8, 1)
+    nn.init.uniform_(first.bias, 90, 110)
+    model = nn.Sequential(first, nn.InstanceNorm2d(16), nn.ReLU(), second).eval()
+    x = torch.randn(2, 3, *extents)
     compiled = hidet.compile(model, x)
     assert_close(compiled(x), copy.deepcopy(model).double()(x.double()), 5e-4)
     names = [launch.name for launch in compiled.profile(x, runs=1).launches]

@@ -1,0 +1,144 @@
+"""Decompositions of reductions: a few long rows in parts, and the moments of channels of images."""
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from hidet.analysis.rows import MIN_ROW
+from hidet.dialects import graph
+from hidet.dialects.graph.base import element_type, shape_of
+from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
+from hidet.lowering.graph.memory_order import adjacent_dim
+
+LONG, LONG_IMAGE = 1 << 15, 1 << 13
+"""The length from which rows are reduced in parts, and images of `CHANNELS` or more, of which few
+blocks can read adjacent ones."""
+
+CHANNELS = 16
+"""The fewest channels that threads read side by side, as many as a sector of memory has."""
+
+SPLIT = graph.MaxOp, graph.MeanOp, graph.MinOp, graph.ProdOp, graph.SumOp
+"""Reductions that are the same reduction of those of equal parts."""
+
+FEW_ROWS = 256
+"""The number of rows up to which they are reduced in parts."""
+
+ENOUGH_ROWS = 4096
+"""The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
+
+LONG_COLUMN, ENOUGH_COLUMNS = 1 << 10, 1 << 16
+"""The length from which columns are reduced in parts if there are fewer than `ENOUGH_ROWS`, and the
+number of columns and parts of them: what they are computed from is often stored as well, by the
+same kernel."""
+
+
+def parts_of(
+    shape: Sequence[int], axes: Sequence[int], *, across: bool = False
+) -> tuple[list[int], int, list[int]] | None:
+    """Return a shape with parts of rows, their axis and the axes of their elements.
+
+    Return None unless there are a few long rows, which many blocks share in parts. If rows are
+    across memory, their elements are not adjacent, but rows are.
+    """
+    rows = prod(extent for axis, extent in enumerate(shape) if axis not in axes)
+    long, few, enough = LONG, FEW_ROWS, ENOUGH_ROWS
+    if len(shape) - 1 not in axes and rows >= 8 * CHANNELS:
+        long, few, enough = LONG_COLUMN, ENOUGH_ROWS - 1, ENOUGH_COLUMNS
+    elif across:
+        long, few = LONG_COLUMN, ENOUGH_ROWS // 2
+        enough = min(enough, prod(shape) // MIN_ROW)
+    elif len(axes) > 1 and rows >= CHANNELS:
+        long = LONG_IMAGE
+    if not 0 < rows <= few or prod(shape) < long * rows:
+        return None
+    divisors = {n: largest_divisor(shape[n], enough // rows) for n in axes}
+    axis = next((n for n in axes if divisors[n] > 1), None)
+    if axis is None:
+        return None
+    split = [*shape[:axis], divisors[axis], shape[axis] // divisors[axis], *shape[axis + 1 :]]
+    return split, axis, [n + (n >= axis) for n in axes]
+
+
+def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
+    """A few long rows are reduced in parts, and then the parts."""
+    if (found := parts_of(shape_of(op.x), op.axes.get_values())) is None:
+        return None
+    shape, axis, inner = found
+    x = b.emit(type(op)(b.reshape(b.widened(op.x), shape), inner))
+    x = b.emit(type(op)(x, [axis - sum(n < axis for n in inner)]))
+    return as_result(b, x, op)
+
+
+def as_result(b: GraphBuilder, x: SSAValue, op: graph.ReductionOp) -> SSAValue:
+    """Return a value in the type of the result of an operator."""
+    return b.reshape(b.cast(x, op.result_type.element_type), op.result_type.get_shape())
+
+
+def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
+    """The variance of a few long rows is computed in parts, and that across memory is stored.
+
+    So is the mean before it. What reads the moments of channels, as instance norms do, then keeps
+    channels last in memory.
+    """
+    axes, shape = op.axes.get_values(), shape_of(op.x)
+    count = prod(shape[n] for n in axes)
+    divisor, across = count - op.correction.value.data, is_across(op.x, axes)
+    is_split = parts_of(shape, axes, across=across) is not None
+    if divisor <= 0 or not (is_split or across):
+        return None
+    b = GraphBuilder.like(op.mean or op)
+    mean, variance = moments_along(b, b.widened(op.x), axes)
+    if not is_split:
+        mean, variance = packed(b, mean), packed(b, variance)
+    if op.mean is not None:
+        op.mean.result.replace_all_uses_with(as_result(b, mean, op.mean))
+    if divisor < count:
+        factor = b.scalar(count / divisor, element_type(variance))
+        variance = b.emit(graph.MulOp(variance, factor))
+    return as_result(b, variance, op)
+
+
+def is_across(x: SSAValue, axes: Sequence[int]) -> bool:
+    """Return whether adjacent elements in memory belong to different rows along some axes."""
+    rows = prod(extent for axis, extent in enumerate(shape_of(x)) if axis not in axes)
+    adjacent = adjacent_dim(x)
+    return adjacent is not None and adjacent not in axes and rows >= CHANNELS
+
+
+def packed(b: GraphBuilder, x: SSAValue) -> SSAValue:
+    """Return a tensor that is stored in the order of its dimensions."""
+    return b.emit(graph.PackOp(x, range(len(shape_of(x)))))
+
+
+def moments_along(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+    """Return means and variances along axes, whose extents become 1, in parts if rows are long."""
+    kept = [1 if axis in axes else extent for axis, extent in enumerate(shape_of(x))]
+    found = parts_of(shape_of(x), axes, across=is_across(x, axes))
+    shape, axis, inner = found or (shape_of(x), None, axes)
+    x = b.reshape(x, shape)
+    mean = b.emit(graph.MeanOp(x, inner, keepdims=True))
+    variance = b.emit(graph.VarOp(x, inner, keepdims=True, correction=0))
+    if axis is not None:
+        # With the parts of a row last, one kernel reduces both.
+        dims = [*(n for n in range(len(shape)) if n not in (axis, *inner)), axis, *inner]
+        mean, variance = (b.permute(each, dims) for each in (mean, variance))
+        mean, variance = mean_and_variance(b, mean, variance, [dims.index(axis)])
+    return b.reshape(mean, kept), b.reshape(variance, kept)
+
+
+def mean_and_variance(
+    b: GraphBuilder, means: SSAValue, variances: SSAValue, axes: Sequence[int]
+) -> tuple[SSAValue, SSAValue]:
+    """Return those of the union of equal parts, which are along some axes, in one kernel.
+
+    See Chan et al., 1983.
+    """
+    mean = b.emit(graph.MeanOp(means, axes, keepdims=True))
+    between = mean_of_squares(b, b.emit(graph.SubOp(means, mean)), axes)
+    return mean, b.emit(graph.AddOp(between, b.emit(graph.MeanOp(variances, axes, keepdims=True))))
+
+
+def mean_of_squares(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> SSAValue:
+    """Return the means of squares along axes, whose extents become 1."""
+    return b.emit(graph.MeanOp(b.emit(graph.MulOp(x, x)), axes, keepdims=True))
