@@ -23,6 +23,11 @@ def route(x, weight):
     return torch.softmax(x @ weight, -1).topk(2)
 
 
+def by_expert(x):
+    """The three best of 100 experts of 30 tokens, in order: their numbers have seven bits."""
+    return x.topk(3).indices.reshape(-1).sort(stable=True)
+
+
 def ordered(x):
     """Sorted rows; of equal elements, torch gives the first one first only if asked to."""
     return x.sort(dim=-1, stable=True)
@@ -45,6 +50,7 @@ def embed(image, time, kernel, weight):
         pytest.param(route, [(256, 64), (64, 8)], 5, id="router"),
         pytest.param(ordered, [(16, 1000)], 2, id="sort"),
         pytest.param(ordered, [(4, 10000)], 4, id="sort in two parts"),
+        pytest.param(by_expert, [(30, 100)], 4, id="sort of positions"),
         pytest.param(lambda x: (x.sum(-1), x.amax(-1)), [(64, 100)], 1, id="two of rows"),
         pytest.param(lambda x, y: torch.cat([x.exp(), y.tanh()]), [(9, 8), (7, 8)], 1, id="join"),
         pytest.param(embed, [(2, 8, 9, 9), (2, 16), (8, 8, 3, 3), (8, 16)], 4, id="embedding"),

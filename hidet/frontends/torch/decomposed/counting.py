@@ -17,24 +17,31 @@ aten = torch.ops.aten
 
 LARGEST = 1 << 24
 """The maximal number of comparisons of elements and bounds."""
+FEW = 1 << 22
+"""The maximal number of comparisons of elements and bins, instead of atomic additions."""
 
 
 def _counted(x: Tensor, places: Tensor, inside: Tensor, weight: Tensor | None, bins: int) -> Tensor:
     """Count the elements of each bin, ignoring those outside."""
+    places = torch.where(inside, places, 0).clamp(0, bins - 1)
+    if weight is None and x.numel() * bins <= FEW:
+        is_of = (places[:, None] == torch.arange(bins, device=x.device)) & inside[:, None]
+        return is_of.sum(0).to(x.dtype)
     weight = torch.ones_like(x) if weight is None else weight.reshape(-1)
     found = torch.zeros(bins, dtype=x.dtype, device=x.device)
-    places = torch.where(inside, places, 0).clamp(0, bins - 1)
     return found.scatter_add(0, places, torch.where(inside, weight, 0))
 
 
 def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Any:
     """The number of elements in each of `bins` bins of equal width."""
-    require(x.numel() > 0 and x.is_floating_point())
-    x, low, high = x.reshape(-1), min, max
-    if min == max:
+    require(x.numel() > 0 and x.dtype is not torch.bool)
+    is_float, x = x.is_floating_point(), x.reshape(-1)
+    low, high = (min, max) if is_float else (int(min), int(max))
+    if low == high:
         flat = x.amin() == x.amax()
         low, high = x.amin() - flat.to(x.dtype), x.amax() + flat.to(x.dtype)
-    places = ((x - low) * bins / (high - low)).long()
+    scaled = ((x if is_float else x.long()) - low) * bins
+    places = (scaled / (high - low)).long() if is_float else scaled // (high - low)
     return _counted(x, places, (x >= low) & (x <= high), None, bins)
 
 

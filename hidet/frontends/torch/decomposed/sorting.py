@@ -1,8 +1,8 @@
 """Sorting.
 
-What is sorted are integers of a key and a position. In short rows, the rank of an element is the
-number of those that are smaller: one kernel without intermediates, but quadratic work. Longer ones
-are sorted by the kernels of `hidet.frontends.torch.kernels.sort`.
+In short rows, or few, the rank of an element is the number of those before it: quadratic work, but
+for all threads of a GPU. What is sorted otherwise are integers of a key and a position, by the
+kernels of `hidet.frontends.torch.kernels.sort`.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 
 from hidet.frontends.torch.decomposed.refusal import require
+from hidet.frontends.torch.decomposed.traced import known_bits
 
 aten = torch.ops.aten
 
-SHORT = 16
-"""The maximal length of rows that are sorted by counting."""
+SHORT, PAIRS = 16, {"cpu": 0, "cuda": 1 << 23}
+"""The maximal length of rows that are sorted by ranks, and, by device, the maximal number of pairs
+of elements for longer ones: 2048 of them are 4 million, which a GPU compares in a few us."""
 SHARED_BYTES = 1 << 16
 """The shared memory of a block that sorts a row, or a part of it, which all GPUs have."""
 LONGEST = {"cpu": 1 << 14, "cuda": 1 << 18}
@@ -65,27 +67,35 @@ def keys_of(x: Tensor, *, descending: bool, nan_is_last: bool) -> Tensor:
     )
 
 
-def _order(keys: Tensor, count: int) -> Tensor:
-    """Return the positions of the first elements of rows in a stable sort."""
-    size, is_short = keys.shape[-1], keys.shape[-1] <= SHORT
-    if keys.dtype is torch.int64 and is_short:
-        keys = _smaller(keys)
-    if keys.dtype is torch.int64:  # by the lower half, then by the upper one
+def _order(keys: Tensor, count: int, width: int | None = None) -> Tensor:
+    """Return the positions of the first elements of rows in a stable sort.
+
+    A width says that keys fit into so many bits, one for their sign.
+    """
+    size, width = keys.shape[-1], width or 8 * keys.itemsize
+    keys = keys.int() if width <= 32 else keys
+    if size <= SHORT or keys.numel() * size <= PAIRS.get(keys.device.type, 0):
+        found = _order_by_ranks(keys)[..., :count].long()
+    elif width > 32:  # by the lower half, then by the upper one
         half = 1 << 31
         first = _order((keys % (2 * half) - half).int(), size)
         return first.gather(-1, _order((keys.gather(-1, first) >> 32).int(), count))
-    places, bits = torch.arange(size, device=keys.device), (size - 1).bit_length()
-    kind = torch.int32 if 8 * keys.itemsize + bits <= 32 else torch.int64
-    words = keys.to(kind) << bits | places.to(kind)
-    if is_short:
-        has_rank = _smaller(words)[..., None, :] == places[:, None]
-        return torch.where(has_rank, places, 0).sum(-1)[..., :count]
-    return (_first_words(words, count) & ((1 << bits) - 1)).long()
+    else:
+        bits = (size - 1).bit_length()
+        kind = torch.int32 if width + bits <= 32 else torch.int64
+        places = torch.arange(size, device=keys.device, dtype=kind)
+        found = _first_words(keys.to(kind) << bits | places, count).long()
+    return found & ((1 << (size - 1).bit_length()) - 1)
 
 
-def _smaller(keys: Tensor) -> Tensor:
-    """Return how many elements of its row are smaller than each one."""
-    return (keys[..., None, :] < keys[..., :, None]).sum(-1, dtype=torch.int32)
+def _order_by_ranks(keys: Tensor) -> Tensor:
+    """Return the positions of elements in a stable sort, whose ranks count those before them."""
+    places = torch.arange(keys.shape[-1], device=keys.device, dtype=torch.int32)
+    mine, others = keys[..., :, None], keys[..., None, :]
+    is_before = (others < mine) | ((others == mine) & (places < places[:, None]))
+    ranks = is_before.sum(-1, dtype=torch.int32)
+    has_rank = ranks[..., None, :] == places[:, None]
+    return torch.where(has_rank, places, 0).sum(-1, dtype=torch.int32)
 
 
 def _first_words(words: Tensor, count: int) -> Tensor:
@@ -152,7 +162,9 @@ def _sorted(
     rows = rows_of(x, dim)
     require(not x.is_complex() and rows.shape[-1] <= LONGEST.get(x.device.type, 0))
     keys = keys_of(rows, descending=descending, nan_is_last=not descending)
-    order = _order(keys, rows.shape[-1] if count is None else count)
+    bits = known_bits(x)
+    width = None if bits is None else bits + 1
+    order = _order(keys, rows.shape[-1] if count is None else count, width)
     return rows.gather(-1, order).to(x.dtype), order
 
 

@@ -9,6 +9,12 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 
 from hidet.dialects.walking import reached
 
+aten = torch.ops.aten
+
+_SAME_ELEMENTS = {
+    each.default for each in (aten.alias, aten.clone, aten.expand, aten.permute, aten.view)
+} | {aten._unsafe_view.default, aten.slice.Tensor}
+
 
 def _node_of(x: Tensor) -> Node | None:
     """Return the node of a tensor in the graph that is being traced, if there is one."""
@@ -34,5 +40,20 @@ def step_of(x: Tensor) -> int | None:
     match _node_of(x):
         case Node(target=torch.ops.aten.arange.start_step, args=(0, _, int(step))):
             return step
+        case _:
+            return None
+
+
+def known_bits(x: Tensor) -> int | None:
+    """Return the number of bits of integers that are masked, so not negative; None of others.
+
+    The positions that sorting and `topk` return are masked.
+    """
+    node = _node_of(x)
+    while node is not None and node.target in _SAME_ELEMENTS:
+        (node, *_) = node.all_input_nodes
+    match node:
+        case Node(target=aten.bitwise_and.Scalar | aten.bitwise_and.Tensor, args=(_, int(mask))):
+            return mask.bit_length() if mask >= 0 else None
         case _:
             return None
