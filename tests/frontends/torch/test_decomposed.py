@@ -45,6 +45,18 @@ def test_convolution(rank, transposed):
         check(aten.convolution_backward.default, grad, x, weight, [6], *window, [True] * 3)
 
 
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_layout_of_gradients(layout, kernel):
+    """Gradients of filters have their layout, or torch would copy them."""
+    weight = floats(6, 4, kernel, kernel).to(memory_format=layout)
+    window = ([1, 1], [kernel // 2] * 2, [1, 1], False, [0, 0], 1)
+    mask = [False, True, False]
+    backward = DECOMPOSED[aten.convolution_backward.default]
+    found = backward(floats(2, 6, 9, 9), floats(2, 4, 9, 9), weight, None, *window, mask)[1]
+    assert found.is_contiguous(memory_format=layout)
+
+
 @pytest.mark.parametrize(
     "window",
     [
@@ -158,6 +170,15 @@ def test_sort(descending):
         check(aten.sort.stable, x, stable=True, dim=1, descending=descending)
     for x in ROWS.values():
         check(aten.sort.stable, x, stable=True, dim=0, descending=descending)
+
+
+def test_sort_by_ranks(monkeypatch):
+    """GPUs compare all pairs of rows that are not short; the first elements are their beginning."""
+    monkeypatch.setitem(sorting.PAIRS, "cpu", 1 << 20)
+    for x in (mixed(dtype, 2, 100, 2) for dtype in TYPES):
+        check(aten.sort.stable, x, stable=True, dim=1)
+        check(aten.sort.stable, x, stable=True, dim=1, descending=True)
+    check(aten.topk.default, torch.randperm(300).reshape(3, 100), 7)
 
 
 @pytest.mark.parametrize("size", [100, 1000, 4096])
@@ -458,6 +479,10 @@ def test_histograms():
     for bins, low, high in ((100, 0, 0), (7, -1, 1), (3, 0, 10)):
         check(aten.histc.default, x, bins, low, high)
     check(aten.histc.default, torch.ones(3), 5)
+    integers = torch.randint(-3, 12, (200,), dtype=torch.int32)  # eager torch counts them on GPUs
+    for bins, low, high in ((10, 0, 9), (4, -2, 11), (5, 0, 0), (1 << 15, 0, (1 << 15) - 1)):
+        expected = aten.histc(integers.float(), bins, low, high).int()
+        check(aten.histc.default, integers, bins, low, high, expected=expected)
     for keywords in ({}, {"density": True}, {"weight": floats(200)}):
         check(aten.histogram.bins_tensor, x, floats(5).sort()[0], **keywords)
         for ends in ([-1.0, 2.0], [1.0, 1.0], None):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._prims_common import suggest_memory_format
 
 from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.decomposed.refusal import require
@@ -75,7 +76,9 @@ def convolution_backward(
         grad_x = _of_gradient(grad, weight, x.shape[2:], steps)
     if output_mask[1]:
         image, window = (grad, x) if transposed else (x, grad)
-        grad_weight = _of_weight(image, window, weight.shape, steps)
+        found = _of_weight(image, window, weight.shape, steps)
+        # torch adds up gradients in the layout of the weight, and copies those in another one.
+        grad_weight = found.contiguous(memory_format=suggest_memory_format(weight))
     grad_bias = grad.sum([0, *range(2, grad.dim())]) if output_mask[2] else None
     return grad_x, grad_weight, grad_bias
 
