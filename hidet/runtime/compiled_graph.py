@@ -10,8 +10,8 @@ import torch
 
 from hidet.errors import DeviceMismatchError
 from hidet.runtime.cpu import CpuExecutor
-from hidet.runtime.executor import Executor
 from hidet.runtime.plan import Plan
+from hidet.runtime.replicas import Replicas
 from hidet.runtime.snapshots import load_snapshots
 from hidet.runtime.tensors import random_tensor
 from hidet.runtime.times import CompileTimes
@@ -56,7 +56,7 @@ class CompiledGraph:
         self.text = text
         self.report = report or CompileTimes()
         self._executed = plan
-        self._executors: dict[int, Executor] = {}
+        self._replicas: dict[int, Replicas] = {}
         self._binaries = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
         self._default_index = -1 if plan.target == "cpu" else device.index or 0
         if plan.target == "cpu":
@@ -85,10 +85,10 @@ class CompiledGraph:
             HidetError: a tensor does not match the graph, or a launch failed.
         """
         try:
-            return self._executor_for(inputs, constants).run(inputs, constants)
+            return self._replicas_for(inputs, constants).run(inputs, constants)
         except UncountedWeightsError as error:
             self._prepare_in_calls(error)
-            return self._executor_for(inputs, constants).run(inputs, constants)
+            return self._replicas_for(inputs, constants).run(inputs, constants)
 
     def profile(
         self,
@@ -117,25 +117,26 @@ class CompiledGraph:
         if constants is None:
             constants = [random_tensor(spec, device) for spec in self.plan.constants.values()]
         self.run(inputs, constants)  # which decides what a call executes
-        return profile_of(self._executor_for(inputs, constants), inputs, constants, runs)
+        executor = self._replicas_for(inputs, constants).executor_for(constants)
+        return profile_of(executor, inputs, constants, runs)
 
-    def _executor_for(
+    def _replicas_for(
         self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
-    ) -> Executor:
-        """Return the executor for the device of the tensors."""
+    ) -> Replicas:
+        """Return the executors for the device of the tensors."""
         tensors = inputs or [*constants]
         index = tensors[0].get_device() if tensors else self._default_index
-        return self._executors.get(index) or self._load(index)
+        return self._replicas.get(index) or self._load(index)
 
     def _prepare_in_calls(self, reason: UncountedWeightsError) -> None:
         """Compute what depends on weights alone in every call from now on, after a warning."""
         if self._executed is not self.plan:
             return  # another thread was faster
         self._executed = self.plan.preparing_in_calls()
-        self._executors.clear()
+        self._replicas.clear()
         warnings.warn(str(reason), RuntimeWarning, stacklevel=3)
 
-    def _load(self, index: int) -> Executor:
+    def _load(self, index: int) -> Replicas:
         """Load the plan on a GPU; index -1 is the CPU."""
         is_cpu = self.plan.target == "cpu"
         if is_cpu != (index < 0):
@@ -155,5 +156,5 @@ class CompiledGraph:
                 use_graph=self._use_cuda_graph,
                 snapshots=self._snapshots,
             )
-        self._executors[index] = executor
-        return executor
+        self._replicas[index] = replicas = Replicas(executor)
+        return replicas

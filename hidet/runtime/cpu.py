@@ -32,6 +32,7 @@ class CpuExecutor(Executor):
             CpuKernel(libraries[kernel.artifact_key], kernel.symbol, kernel.shared_bytes)
             for kernel in plan.kernels
         ]
+        self._start()
 
     def timed(
         self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]

@@ -10,7 +10,8 @@ Several streams may call: CUDA orders launches of the same executable graph, wha
 (CUDA driver API, cuGraphLaunch). So one arena serves all streams, and calls on different streams do
 not overlap. New parameters apply to future launches only. Prepared memory is always newly allocated
 and filled on the stream of the first call that uses it; later calls on other streams are ordered
-after that call.
+after that call. Executors of other weights (`runtime.replicas`) have graphs of their own, so those
+on one stream share an arena, and memory that was filled on another one is waited for.
 
 Without a graph, each call launches kernel by kernel. Calls on different streams are not ordered
 then: each change of stream allocates a new arena, and filling prepared memory is synchronized.
@@ -55,16 +56,21 @@ class CudaGraphExecutor(Executor):
         self._use_graph = use_graph
         self._services = services or CudaServices(device)
         super().__init__(plan, device, partial(write_for_gpu, self._services), snapshots)
-        with self._services.attach():
-            self._load(cubins)
-            self._build()
-            self._graph_launch = self._snapshots.launcher(self._services, self._executable)
-        self._stream = -1
-        self._stream_handle: Any = None
         # Attributes, as looking them up in the module would cost time in every call.
         self._current_stream = self._services.current_stream
         self._set_parameters = self._services.driver.cuGraphExecKernelNodeSetParams
         self._check = self._services.check
+        with self._services.attach():
+            self._load(cubins)
+            self._start()
+
+    def _start(self) -> None:
+        super()._start()
+        self._stream = -1
+        self._stream_handle: Any = None
+        with self._services.attach():
+            self._build()
+            self._graph_launch = self._snapshots.launcher(self._services, self._executable)
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
@@ -75,18 +81,23 @@ class CudaGraphExecutor(Executor):
         with self._services.attach():
             return super().run(inputs, constants)
 
+    @property
+    def can_replicate(self) -> bool:
+        """Whether there is a graph; without one, arguments are written in every call."""
+        return self._use_graph
+
     def after_fork(self) -> None:
         """Do not free resources of the GPU, which a forked child process cannot access."""
         self._finalizer.detach()
+        self._modules.finalizer.detach()
 
     def _load(self, cubins: Mapping[str, bytes]) -> None:
-        call = self._services.call
         keys = {kernel.artifact_key for kernel in self.plan.kernels}
-        self._modules = {key: call("cuModuleLoadData", cubins[key]) for key in sorted(keys)}
+        self._modules = _Modules(self._services, {key: cubins[key] for key in sorted(keys)})
         self._kernels = [
             CudaKernel(
                 self._services,
-                self._modules[kernel.artifact_key],
+                self._modules.loaded[kernel.artifact_key],
                 kernel.symbol,
                 kernel.shared_bytes,
                 kernel.cluster,
@@ -112,8 +123,9 @@ class CudaGraphExecutor(Executor):
                 call("cuGraphAddDependencies", graph, before, nodes, edges, len(before))
             self._nodes.append(node)
         self._executable = call("cuGraphInstantiate", graph, 0)
+        # The finalizer keeps the modules loaded until the graph is destroyed.
         self._finalizer = weakref.finalize(
-            self, _release, self._services, self._executable, graph, list(self._modules.values())
+            self, _destroy, self._services, self._executable, graph, self._modules
         )
         self._finalizer.atexit = False  # the driver may have been unloaded, which frees everything
         FORK_HANDLERS.add(self)
@@ -137,9 +149,10 @@ class CudaGraphExecutor(Executor):
         parameters.kernelParams = address
         return parameters
 
-    def _is_bound(self, constants: Iterable[torch.Tensor]) -> bool:
+    def is_bound(self, constants: Iterable[torch.Tensor]) -> bool:
+        """Return whether launches are bound to these constants, and to the stream of this call."""
         # super() takes 50 ns.
-        return self._current_stream() == self._stream and Executor._is_bound(self, constants)
+        return self._current_stream() == self._stream and Executor.is_bound(self, constants)
 
     def _bind_constants(
         self, constants: Sequence[torch.Tensor], copied: list[torch.Tensor]
@@ -148,10 +161,12 @@ class CudaGraphExecutor(Executor):
         if stream != self._stream:
             self._stream_handle = self._services.driver.CUstream(stream)
             if not self._use_graph:
-                self._arena = None
+                self._arenas.clear()
         self._stream = -1
         super()._bind_constants(constants, copied)
         self._stream = stream
+        if self._has_replicas and self._weights and self._weights.stream != stream:
+            self._services.call("cuCtxSynchronize")  # launches of another graph may have filled it
         # The memory may have been allocated on another stream.
         memory = [self._arena, self._weights and self._weights.prepared]
         if stream != DEFAULT_STREAM:  # on which weights are usually allocated
@@ -166,6 +181,9 @@ class CudaGraphExecutor(Executor):
             # There is no graph whose launches order other streams after this one.
             self._services.call("cuStreamSynchronize", self._stream_handle)
         return prepared
+
+    def _stream_of_call(self) -> int:
+        return self._current_stream()
 
     def _allocate(self, size: int) -> torch.Tensor:
         return self._services.allocate(size)
@@ -191,11 +209,25 @@ class CudaGraphExecutor(Executor):
             call(self._stream_handle, address, kernel.grid, kernel.block)
 
 
-def _release(services: CudaServices, executable: Any, graph: Any, modules: list[Any]) -> None:
-    """Free the graph and the modules after synchronization."""
+class _Modules:
+    """Modules of kernels that are loaded; replicas share them."""
+
+    def __init__(self, services: CudaServices, cubins: Mapping[str, bytes]) -> None:
+        self.loaded = {key: services.call("cuModuleLoadData", cubins[key]) for key in cubins}
+        self.finalizer = weakref.finalize(self, _unload, services, list(self.loaded.values()))
+        self.finalizer.atexit = False
+
+
+def _destroy(services: CudaServices, executable: Any, graph: Any, _: _Modules) -> None:
+    """Free a graph after synchronization."""
     with services.attach():
         services.call("cuCtxSynchronize")
         services.call("cuGraphExecDestroy", executable)
         services.call("cuGraphDestroy", graph)
+
+
+def _unload(services: CudaServices, modules: list[Any]) -> None:
+    """Unload modules, none of whose kernels runs any more."""
+    with services.attach():
         for module in modules:
             services.call("cuModuleUnload", module)

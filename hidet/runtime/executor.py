@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from copy import copy as shallow_copy
+from typing import Any, Self
 
 import torch
 
@@ -15,6 +17,7 @@ from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, 
 from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
+_copy_all: Any = torch.ops.aten._foreach_copy_.default
 
 
 class Executor(ABC):
@@ -30,6 +33,10 @@ class Executor(ABC):
     memory alive whose addresses it has read, and mixes old and new weights at worst.
 
     The device has an index unless it is the CPU; `write_map` writes tensor maps for it.
+
+    Attributes:
+        constants: the addresses of the constants that are bound.
+        moves: how many times constants at other addresses than before were bound.
     """
 
     def __init__(
@@ -40,22 +47,51 @@ class Executor(ABC):
         self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
         self._write_map = write_map
-        self._table = ArgumentTable(plan.forward, self._sources, write_map)
         self._new_outputs = output_factories(plan.outputs, device)
+        self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
+        self._snapshots = snapshots or Snapshots()
+        self._copies_ahead = [copy for copy in plan.copies if copy.when == "ahead"]
+        self._copies_behind = [copy for copy in plan.copies if copy.when == "after"]
+        self._updated = plan.updated_inputs
+        self._is_replica = self._has_replicas = False
+        self._arenas: dict[int, torch.Tensor] = {}
+        """The arena of this executor, 0, or those of all replicas, by the streams of calls."""
+
+    def _start(self) -> None:
+        """Set up the arguments of the launches, none of which is bound to a tensor yet.
+
+        Constructors end with it.
+        """
+        self.moves = 0
+        self._table = ArgumentTable(self.plan.forward, self._sources, self._write_map)
         self._arena: torch.Tensor | None = None
         self._weights: WeightSet | None = None
-        self._weight_sets = WeightSets(_positions(plan), self._prepare) if plan.prepare else None
         # The constants, and the addresses of inputs and outputs, of the last call.
-        self._snapshots = snapshots or Snapshots()
+        self.constants: list[int] = []
         self._matches: Matches = lambda _: False
         self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
-        self._copies_ahead = [copy for copy in plan.copies if copy.when == "ahead"]
-        self._copies_behind = [copy for copy in plan.copies if copy.when == "after"]
-        self._updated = plan.updated_inputs
+        self._views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        """The tensors in the arena that copies of the plan read, with the arena."""
         self._misplaced: dict[int, torch.Tensor] = {}
         """Aligned buffers for misaligned inputs that the program updates."""
+
+    @property
+    def can_replicate(self) -> bool:
+        """Whether replicas save time."""
+        return True
+
+    def replica(self, arenas: dict[int, torch.Tensor]) -> Self:
+        """Return an executor that shares all but its arguments; and its arenas, with replicas.
+
+        Calls on one stream are ordered, so they may share an arena.
+        """
+        self._has_replicas = True
+        other = shallow_copy(self)
+        other._is_replica, other._arenas = True, arenas
+        other._start()
+        return other
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
@@ -77,7 +113,7 @@ class Executor(ABC):
         with self._lock:
             copied: list[torch.Tensor] = []
             keepalive = self._keepalive()
-            if keepalive is None or not self._is_bound(constants):
+            if keepalive is None or not self.is_bound(constants):
                 keepalive = self._hold(constants, copied)
             pointers, memory = self._inputs.hold(inputs)
             if pointers is not self._inputs.known:
@@ -97,19 +133,21 @@ class Executor(ABC):
     def _hold(self, constants: Iterable[torch.Tensor], copied: list[torch.Tensor]) -> KeepAlive:
         """Acquire references to the constants, and bind them unless they are bound."""
         keepalive = KeepAlive(constants)
-        if not self._is_bound(tensors := keepalive.tensors):
+        if not self.is_bound(tensors := keepalive.tensors):
             self._matches = lambda _: False
             self._bind_constants(tensors, copied)
             versions = self._weights.versions if self._weights else [NO_VERSION] * len(tensors)
+            addresses = list(map(_data_ptr, tensors))
+            self.moves += addresses != self.constants
+            self.constants = addresses
             if not copied:
-                addresses = list(map(_data_ptr, tensors))
                 self._matches = self._snapshots.matcher(constants, addresses, versions)
         if (before := self._keepalive()) is not None:
             before.release()
         self._keepalive = keepalive.reference
         return keepalive
 
-    def _is_bound(self, constants: Iterable[torch.Tensor]) -> bool:
+    def is_bound(self, constants: Iterable[torch.Tensor]) -> bool:
         """Return whether the launches read these constants, and memory prepared from them."""
         return self._matches(constants) and (
             self._weights is None or self._weights.prepared is not None
@@ -123,11 +161,14 @@ class Executor(ABC):
         check_count(constants, len(specs), "constants")
         for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
             check_tensor(tensor, spec, self.device, "constant", repr(name))
-        if self._arena is None:
-            self._arena = self._allocate(self.plan.arena_bytes)
-            self._table.move(self._sources.arena, self._arena.data_ptr())
+        stream = self._stream_of_call()
+        key = stream if self._is_replica else 0
+        if key not in self._arenas:
+            self._arenas[key] = self._allocate(self.plan.arena_bytes)
+        self._arena = self._arenas[key]
+        self._table.move(self._sources.arena, self._arena.data_ptr())
         if self._weight_sets is not None:
-            self._weights = self._weight_sets.select(constants)
+            self._weights = self._weight_sets.select(constants, self._prepare, stream)
             assert self._weights.prepared is not None, "the caller holds the weights"
             self._table.move(self._sources.prepared, self._weights.prepared.data_ptr())
         for number, tensor in enumerate(constants):
@@ -176,13 +217,18 @@ class Executor(ABC):
         return prepared
 
     def _copy(self, copies: Sequence[Copy], tensors: Sequence[torch.Tensor]) -> None:
-        """Execute copies of the plan; `tensors` are inputs, constants and outputs."""
+        """Execute copies of the plan, in any order; `tensors` are inputs, constants and outputs."""
+        by_type: dict[torch.dtype, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
         for copy in copies:
             number, _ = self._sources.locate(copy.target)
             target = tensors[number]
             if copy.target.space == "input":
                 target = self._misplaced.get(number, target.detach())
-            target.copy_(self._source(copy, target, tensors))
+            targets, sources = by_type.setdefault(target.dtype, ([], []))
+            targets.append(target)
+            sources.append(self._source(copy, target, tensors))
+        for targets, sources in by_type.values():
+            _copy_all(targets, sources)  # one kernel for many tensors of one type
 
     def _source(
         self, copy: Copy, target: torch.Tensor, tensors: Sequence[torch.Tensor]
@@ -191,11 +237,20 @@ class Executor(ABC):
         source, offset = self._sources.locate(copy.source)
         if source < self._sources.arena:
             return self._misplaced.get(source, tensors[source])
-        memory = self._arena
         if source == self._sources.prepared:
-            memory = self._weights and self._weights.prepared
-        assert memory is not None
-        return memory[offset : offset + target.nbytes].view(target.dtype).view(target.shape)
+            assert self._weights is not None
+            assert self._weights.prepared is not None
+            return _view_like(target, self._weights.prepared, offset)
+        assert self._arena is not None
+        known = self._views.get(id(copy))
+        if known is None or known[0] is not self._arena:
+            known = self._arena, _view_like(target, self._arena, offset)
+            self._views[id(copy)] = known
+        return known[1]
+
+    def _stream_of_call(self) -> int:
+        """Return the stream of this call; the CPU has one."""
+        return 0
 
     @abstractmethod
     def _allocate(self, size: int) -> torch.Tensor:
@@ -208,6 +263,11 @@ class Executor(ABC):
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
         """Run launches sequentially, with the arguments in `table`."""
+
+
+def _view_like(tensor: torch.Tensor, memory: torch.Tensor, offset: int) -> torch.Tensor:
+    """Return the bytes of memory from an offset on as a tensor like another one."""
+    return memory[offset : offset + tensor.nbytes].view(tensor.dtype).view(tensor.shape)
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:

@@ -38,7 +38,7 @@ class WeightSet:
     """The weights of one module, and what was computed from them.
 
     `versions` are the version counters of the constants at that time, `NO_VERSION` for those that
-    were not read.
+    were not read; `stream` is that of the computation.
     """
 
     def __init__(
@@ -46,9 +46,11 @@ class WeightSet:
         prepared: torch.Tensor,
         versions: list[int],
         weights: Sequence[torch.Tensor],
+        stream: int,
     ) -> None:
         self._prepared: object = prepared
         self.versions = versions
+        self.stream = stream
         # The callback runs no Python code, so that a Ctrl-C cannot prevent it: it replaces the
         # memory by the dead reference.
         expire = partial(setattr, weakref.proxy(self), "_prepared")
@@ -68,25 +70,24 @@ class WeightSet:
 class WeightSets:
     """The most recently used weight sets of a compiled graph.
 
-    `prepare` fills new prepared memory from all constants of a call, and returns it; its launches
-    read the constants at `positions`.
+    Its `prepare` launches read the constants at `positions`.
     """
 
-    def __init__(
-        self,
-        positions: Sequence[int],
-        prepare: Callable[[Sequence[torch.Tensor]], torch.Tensor],
-        capacity: int = CAPACITY,
-    ) -> None:
+    def __init__(self, positions: Sequence[int], capacity: int = CAPACITY) -> None:
         self._positions = positions
-        self._prepare = prepare
         self._capacity = capacity
         self._sets: OrderedDict[tuple[int, ...], WeightSet] = OrderedDict()
 
-    def select(self, constants: Sequence[torch.Tensor]) -> WeightSet:
+    def select(
+        self,
+        constants: Sequence[torch.Tensor],
+        prepare: Callable[[Sequence[torch.Tensor]], torch.Tensor],
+        stream: int = 0,
+    ) -> WeightSet:
         """Return the set of these constants with its prepared memory up to date.
 
-        The result's `prepared` is not None while the caller holds the constants.
+        `prepare` fills new prepared memory from all constants, on the stream, and returns it. The
+        result's `prepared` is not None while the caller holds the constants.
 
         Raises:
             UncountedWeightsError: a weight has no version counter.
@@ -98,7 +99,7 @@ class WeightSets:
         if known is None or not known.is_current(versions):
             for dead in [k for k, each in self._sets.items() if each.prepared is None]:
                 del self._sets[dead]
-            known = WeightSet(self._prepare(constants), versions, weights)
+            known = WeightSet(prepare(constants), versions, weights, stream)
             self._sets[key] = known
         self._sets.move_to_end(key)
         while len(self._sets) > self._capacity:

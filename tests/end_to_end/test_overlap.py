@@ -106,7 +106,7 @@ def test_equal_bit_by_bit(name, dtype):
     assert {launch.edges for launch in plain.plan.forward} == {"full"}
     run, graph = compiled(model, inputs[0], overlap=True)
     assert "programmatic" in {launch.edges for launch in graph.plan.forward}
-    arena = graph._executors[0]._arena
+    arena = graph._replicas[0].executors[0]._arena
     wrong = torch.zeros((), dtype=torch.int64, device="cuda")
     for call in range(REPLAYS):
         number = (call * 7 + call // 5) % len(inputs)

@@ -285,6 +285,7 @@ class FakeDriver:
         return ()
 
     def cuGraphCreate(self, flags):
+        self.graph = []
         return (self.graph,)
 
     def cuGraphAddKernelNode(self, graph, before, count, parameters):

@@ -236,7 +236,7 @@ def test_called_by_others(plans, cpu_library):
     """Launches of another call are not taken for those of the measured one."""
     graph = CompiledGraph(plans.simple(), {"library": cpu_library}, CPU)
     x, w = torch.randn(plans.size), torch.randn(plans.size)
-    executor = graph._executor_for([x], [w])
+    executor = graph._replicas_for([x], [w]).executor_for([w])
     timed = executor.timed
 
     def disturbed(*tensors):

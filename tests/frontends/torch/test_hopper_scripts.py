@@ -165,7 +165,7 @@ def test_inside_a_program_on_a_gpu():
     if torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("needs a GPU with clusters")
     graph = check(torch.device("cuda", 0))
-    executor = graph._executors[0]
+    executor = graph._replicas[0].executors[0]
     _, _, (_, _, built, _), _ = executor._finalizer.peek()  # the arguments of what frees it
     early = [one for one in graph.plan.forward if one.edges == "programmatic"]
     count = sum(len(one.dependencies) for one in graph.plan.forward)

@@ -22,7 +22,7 @@ def test_a_deleted_model_is_freed():
     with torch.no_grad():
         compiled(x)
     graph = hidet.torch.compiled_graphs()[-1]
-    (executor,) = graph._executors.values()
+    ((executor,),) = (each.executors for each in graph._replicas.values())
     weights = [executor._weights.prepared, *model.parameters()]
     references = [weakref.ref(each) for each in (*weights, graph, executor, executor._arena)]
     count = len(weights)
