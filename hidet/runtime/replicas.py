@@ -41,14 +41,17 @@ class Replicas:
 
     def executor_for(self, constants: Iterable[torch.Tensor]) -> Executor:
         """Return the executor that is bound to constants, if there is one."""
-        first, *others = executors = self.executors
-        if first.moves < 2 and not others:
+        executors, first = self.executors, self.executors[0]
+        is_alone = len(executors) == 1
+        if is_alone and first.moves < 2:
             return first
         # Sets of weights mostly come in the same order: one after the last executor's.
         for step in range(1, len(executors) + 1):
             number = (self._last + step) % len(executors)
             if executors[number].is_bound(constants):
                 self._last = number
+                if is_alone:  # its weights have moved for good
+                    first.moves = 1
                 return executors[number]
         return self._unbound(list(constants))
 
@@ -58,10 +61,12 @@ class Replicas:
         executor = next((each for each in self.executors if each.constants == addresses), None)
         if executor is not None:
             return executor
-        if (key := tuple(addresses)) not in self._seen:
-            self._seen = {*self._seen, key} if len(self._seen) < REMEMBERED else {key}
-            return self.executors[0]
         first = self.executors[0]
+        if (key := tuple(addresses)) not in self._seen:
+            if len(self._seen) == REMEMBERED:
+                self._seen.clear()
+            self._seen.add(key)
+            return first
         if len(self.executors) == CAPACITY or not first.can_replicate:
             return first
         self.executors = [*self.executors, first.replica(self._arenas)]

@@ -87,6 +87,21 @@ def test_new_weights_make_no_executors(replicas, plans):
     assert len(replicas.executors) == 1
 
 
+def test_weights_that_have_moved(replicas, plans, bound, monkeypatch):
+    """After one further call, theirs are not compared twice."""
+    for weights in (_weights(plans), moved := _weights(plans)):
+        _check(replicas, plans, weights)
+    _check(replicas, plans, moved)
+    compared = []
+    original = replicas.executors[0].is_bound
+    monkeypatch.setattr(
+        replicas.executors[0], "is_bound", lambda weights: compared.append(1) or original(weights)
+    )
+    _check(replicas, plans, moved)
+    assert len(compared) == 1
+    assert (len(bound), len(replicas.executors)) == (2, 1)
+
+
 def test_capacity(replicas, plans, monkeypatch):
     """Sets beyond it share the first executor."""
     monkeypatch.setattr("hidet.runtime.replicas.CAPACITY", 3)
