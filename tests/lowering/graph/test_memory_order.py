@@ -31,7 +31,7 @@ func.func @f(%x : tensor<2x3x4x5xf32>, %f : tensor<6x3x1x1xf32>, %m : tensor<2x3
 
 DIMS = {
     "permuted": 1,
-    "merged_before": None,
+    "merged_before": 0,
     "merged_after": 1,
     "split_before": 3,
     "added": 1,
