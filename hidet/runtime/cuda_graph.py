@@ -62,7 +62,7 @@ class CudaGraphExecutor(Executor):
         self._check = self._services.check
         with self._services.attach():
             self._load(cubins)
-            self._start()
+        self._start()
 
     def _start(self) -> None:
         super()._start()

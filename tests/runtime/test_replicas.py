@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.cuda_graph import CudaGraphExecutor
 from hidet.runtime.replicas import Replicas
@@ -109,6 +110,17 @@ def test_capacity(replicas, plans, monkeypatch):
     for _ in range(ROUNDS):
         for weights in modules:
             _check(replicas, plans, weights)
+    assert len(replicas.executors) == 3
+
+
+def test_compiled_graphs_have_replicas(plans, cpu_library):
+    """This is what frontends call."""
+    graph = CompiledGraph(plans.prepared(), {"library": cpu_library}, torch.device("cpu"))
+    modules = [_weights(plans) for _ in range(3)]
+    for _ in range(ROUNDS):
+        for weights in modules:
+            _check(graph, plans, weights)
+    (replicas,) = graph._replicas.values()
     assert len(replicas.executors) == 3
 
 

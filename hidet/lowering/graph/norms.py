@@ -202,7 +202,8 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
     _, channels, *extents = shape_of(images)
     x = b.widened(images)
     if channels == groups:
-        mean, variance = moments_along(b, x, range(2, 2 + len(extents)))
+        found = moments_along(b, x, range(2, 2 + len(extents)))
+        mean, variance = (b.reshape(each, [count, groups, 1, 1]) for each in found)
     elif shape_of(op.x)[2] < LARGE_GROUP:
         split = b.reshape(x, [count, groups, channels // groups, prod(extents)])
         pixels = b.permute(split, [0, 1, 3, 2])
@@ -221,7 +222,6 @@ def group_norm(b: GraphBuilder, op: NormOp, images: SSAValue) -> SSAValue:
     shifted = b.emit(graph.AddOp(variance, b.scalar(op.eps.value.data, element_type(variance))))
     # Stored, since pixels are normalized in another order than groups are reduced.
     stored = [packed(b, each) for each in (mean, b.emit(graph.RsqrtOp(shifted)))]
-    stored = [b.reshape(each, [count, groups, 1, 1]) for each in stored]
     of_groups = [count, groups, 1, channels // groups]
     of_channels = [
         b.reshape(b.emit(graph.ExpandOp(each, of_groups)), [count, channels, *(1 for _ in extents)])

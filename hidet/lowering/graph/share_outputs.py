@@ -12,8 +12,8 @@ from hidet.dialects.graph.base import shape_of
 from hidet.dialects.walking import ops_of_class
 from hidet.lowering.graph.graph_builder import GraphBuilder
 
-READ = graph.ConstantOp, graph.IotaOp, graph.FillOp
-"""Operators whose results are not stored, or elsewhere."""
+NOT_STORED = graph.ConstantOp, graph.IotaOp, graph.FillOp
+"""Operators whose results a launch does not store: constants are there, others are computed."""
 
 
 def share_output(end: func.ReturnOp, number: int) -> None:
@@ -30,7 +30,7 @@ def share_output(end: func.ReturnOp, number: int) -> None:
     output = end.operands[number]
     *views, source = chain_in_order(output)
     producer = source.owner
-    if not views or not isinstance(producer, Operation) or isinstance(producer, READ):
+    if not views or not isinstance(producer, Operation) or isinstance(producer, NOT_STORED):
         return
     if all(value.has_one_use() for value in (*views, source)):
         return

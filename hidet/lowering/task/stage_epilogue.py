@@ -88,8 +88,8 @@ def stage_copy(op: CopyOp, rewriter: PatternRewriter) -> None:
         staging.store_pieces()
     stagings[-1].finish()
     rewriter.erase(op)
-    for each in (sink, *(staging.sink for staging in stagings)):
-        if each.result.first_use is None and each.parent is not None:
+    for each in {sink, *(staging.sink for staging in stagings)}:
+        if each.result.first_use is None:
             rewriter.erase(each)
 
 

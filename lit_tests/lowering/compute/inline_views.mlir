@@ -263,3 +263,48 @@ func.func @long(%x : tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tens
   } : tensor<8x8xf32>
   func.return %y, %z, %w : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
+
+// An output that is a view in order of what only it reads is computed itself, and read by others: one
+// tensor is stored. One in another order reads what is stored for others, too.
+
+// CHECK-LABEL: func.func @outputs
+// CHECK:         %v = compute.grid (%{{.*}}, %{{.*}}) {
+// CHECK:           math.exp
+// CHECK:         } : tensor<6x4xf32>
+// CHECK:         %r = compute.grid
+// CHECK:           compute.load %v[
+// CHECK:         %s = compute.grid
+// CHECK:           math.exp
+// CHECK:         } : tensor<2x3x4xf32>
+// CHECK:         %t = compute.grid
+// CHECK:           compute.load %s[
+// CHECK:         func.return %v, %r, %t
+func.func @outputs(%x : tensor<2x3x4xf32>) -> (tensor<6x4xf32>, tensor<6x4xf32>, tensor<4x2x3xf32>) {
+  %e = compute.grid (%i, %j, %k) {
+    %a = compute.load %x[%i, %j, %k] : tensor<2x3x4xf32>
+    %b = math.exp %a : f32
+    compute.yield %b : f32
+  } : tensor<2x3x4xf32>
+  %v = compute.grid (%i, %j) {
+    %c3 = arith.constant 3 : index
+    %m = arith.divsi %i, %c3 : index
+    %n = arith.remsi %i, %c3 : index
+    %a = compute.load %e[%m, %n, %j] : tensor<2x3x4xf32>
+    compute.yield %a : f32
+  } : tensor<6x4xf32>
+  %r = compute.grid (%i, %j) {
+    %a = compute.load %v[%i, %j] : tensor<6x4xf32>
+    %b = arith.negf %a : f32
+    compute.yield %b : f32
+  } : tensor<6x4xf32>
+  %s = compute.grid (%i, %j, %k) {
+    %a = compute.load %x[%i, %j, %k] : tensor<2x3x4xf32>
+    %b = math.exp %a : f32
+    compute.yield %b : f32
+  } : tensor<2x3x4xf32>
+  %t = compute.grid (%k, %i, %j) {
+    %a = compute.load %s[%i, %j, %k] : tensor<2x3x4xf32>
+    compute.yield %a : f32
+  } : tensor<4x2x3xf32>
+  func.return %v, %r, %t : tensor<6x4xf32>, tensor<6x4xf32>, tensor<4x2x3xf32>
+}

@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 SHORT, PAIRS = 16, {"cpu": 0, "cuda": 1 << 23}
 """The maximal length of rows that are sorted by ranks, and, by device, the maximal number of pairs
-of elements for longer ones: 2048 of them are 4 million, which a GPU compares in a few us."""
+of elements for longer ones: 2048 elements are 4 million pairs."""
 SHARED_BYTES = 1 << 16
 """The shared memory of a block that sorts a row, or a part of it, which all GPUs have."""
 LONGEST = {"cpu": 1 << 14, "cuda": 1 << 18}
@@ -73,19 +73,19 @@ def _order(keys: Tensor, count: int, width: int | None = None) -> Tensor:
     A width says that keys fit into so many bits, one for their sign.
     """
     size, width = keys.shape[-1], width or 8 * keys.itemsize
+    bits = (size - 1).bit_length()
     keys = keys.int() if width <= 32 else keys
     if size <= SHORT or keys.numel() * size <= PAIRS.get(keys.device.type, 0):
         found = _order_by_ranks(keys)[..., :count].long()
     elif width > 32:  # by the lower half, then by the upper one
         half = 1 << 31
         first = _order((keys % (2 * half) - half).int(), size)
-        return first.gather(-1, _order((keys.gather(-1, first) >> 32).int(), count))
+        found = first.gather(-1, _order((keys.gather(-1, first) >> 32).int(), count))
     else:
-        bits = (size - 1).bit_length()
         kind = torch.int32 if width + bits <= 32 else torch.int64
         places = torch.arange(size, device=keys.device, dtype=kind)
         found = _first_words(keys.to(kind) << bits | places, count).long()
-    return found & ((1 << (size - 1).bit_length()) - 1)
+    return found & ((1 << bits) - 1)  # which tells `known_bits`
 
 
 def _order_by_ranks(keys: Tensor) -> Tensor:
