@@ -122,6 +122,12 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         (2, 4, 5, 4),
     ),
     (
+        lambda: graph.DepthwiseFilterGradientOp(
+            value([2, 9, 8, 4]), value([2, 4, 5, 4]), kernel=(3, 2), stride=(2, 1), dilation=(1, 3)
+        ),
+        (1, 3, 2, 4),
+    ),
+    (
         lambda: graph.WindowsOp(value([2, 3, 8, 8]), 0, Window((3, 3), (2, 2), (1, 1))),
         (2, 3, 4, 4, 3, 3),
     ),

@@ -294,6 +294,50 @@ class DepthwiseConv2dOp(AnchorOp):
 
 
 @irdl_op_definition
+class DepthwiseFilterGradientOp(AnchorOp):
+    """The gradient of the filters of a depthwise convolution of x [N, H, W, C], without padding.
+
+    `grad` [N, OH, OW, C] is the gradient of its result. Its rows, N OH, are split into `parts` of
+    the same size, of which the last one may have fewer; the result [parts, KH, KW, C] has the sums
+    of each part. It may be wider than the operands, such as f32 for f16.
+    """
+
+    name = "graph.depthwise_filter_gradient"
+
+    x = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    kernel = prop_def(INTS)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
+    parts = prop_def(INT, default_value=integer(1))
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        kernel, stride, dilation = (
+            each.get_values() for each in (self.kernel, self.stride, self.dilation)
+        )
+        return Window(kernel, stride, (0, 0), dilation)
+
+    def _infer_type(self) -> Tensor:
+        x, grad = tensor_type(self.x), tensor_type(self.grad)
+        if x.get_num_dims() != 4 or grad.get_num_dims() != 4:
+            raise self.invalid(f"input and gradient must have rank 4, got {x} and {grad}")
+        element = self.result_type.element_type
+        self.check_sum_element(x, element)
+        self.check_same_element(x, grad)
+        FLOATS.check(self.name, x)
+        images, *sizes, channels = x.get_shape()
+        found = (images, *self.window.count(self.name, sizes), channels)
+        if grad.get_shape() != found:
+            raise self.invalid(f"the gradient of input {x} must have shape {found}, got {grad}")
+        parts = self.parts.value.data
+        if parts < 1:
+            raise self.invalid(f"parts must be at least 1, got {parts}")
+        return TensorType(element, [parts, *self.window.kernel, channels])
+
+
+@irdl_op_definition
 class WindowsOp(OneOperandOp):
     """The windows that slide over images [..., H, W], as a view [..., OH, OW, KH, KW].
 

@@ -28,7 +28,7 @@ from hidet.analysis.inverse import inverse_of
 from hidet.analysis.rows import Rows, is_serial, read_in_order, row_reduces, rows_of, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
-from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp
+from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp, DepthwiseFilterGradientOp
 from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.rewriting.inlining import inline_into_loads
@@ -278,7 +278,7 @@ def _read_in_order(users: Collection[Operation | None], group: Group) -> bool:
 
 def _reads_repeatedly(anchor: Operation, group: Group) -> bool:
     """Return whether an anchor reads elements of a group several times, as image windows."""
-    if isinstance(anchor, DepthwiseConv2dOp):
+    if isinstance(anchor, DepthwiseConv2dOp | DepthwiseFilterGradientOp):
         return prod(anchor.window.kernel) > 1
     return any(
         isinstance(view := operand.owner, GridOp)

@@ -247,6 +247,35 @@ def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
     return b.permute(total, [0, 3, 1, 2])
 
 
+FILTER_BLOCKS, FILTER_CHANNELS, FILTER_ROWS = 4, 64, 4
+"""The blocks per multiprocessor that a gradient of depthwise filters is worth, the channels that
+one of them has, about, and the fewest rows of a part."""
+
+
+def decompose_filter_gradient(
+    b: GraphBuilder, op: graph.DepthwiseFilterGradientOp, arch: Arch
+) -> SSAValue | None:
+    """Gradients of depthwise filters are sums of parts in the accumulator type."""
+    element, (images, rows, _, channels) = op.result_type.element_type, shape_of(op.grad)
+    blocks = FILTER_BLOCKS * arch.processors // -(-channels // FILTER_CHANNELS)
+    parts = max(1, min(blocks, images * rows // FILTER_ROWS))
+    if op.parts.value.data > 1 or (parts == 1 and computation_type(element) == element):
+        return None
+    total = b.emit(
+        graph.DepthwiseFilterGradientOp(
+            op.x,
+            op.grad,
+            kernel=op.kernel,
+            stride=op.stride,
+            dilation=op.dilation,
+            parts=parts,
+            result_element=computation_type(element),
+        )
+    )
+    total.name_hint = "parts"
+    return b.cast(b.emit(graph.SumOp(total, [0], keepdims=True)), element)
+
+
 def product_of_windows(
     b: GraphBuilder, windows: SSAValue, weight: SSAValue, groups: int, precision: StringAttr
 ) -> SSAValue:
@@ -349,6 +378,7 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
 """The decomposition of each operator. Its result is not decomposed again."""
 
 DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] = {
+    graph.DepthwiseFilterGradientOp: decompose_filter_gradient,
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
     graph.PowOp: decompose_pow,

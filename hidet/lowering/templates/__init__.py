@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from hidet.lowering.templates.base import Template
 
 TEMPLATES = (
-    *("gemv", "matmul", "grouped", "attention", "backward", "depthwise", "row", "transpose"),
-    "elementwise",
+    *("gemv", "matmul", "grouped", "attention", "backward", "depthwise", "filters"),
+    *("row", "transpose", "elementwise"),
 )
 """The templates, most specialized first: `row` is `RowTemplate` of the module `row`."""
 

@@ -17,7 +17,7 @@ from hidet.lowering.templates.blocking import (
     THREAD,
     Blocking,
 )
-from hidet.lowering.templates.config import COOPERATIVE, PINGPONG, TRANSPOSED
+from hidet.lowering.templates.config import COOPERATIVE, PINGPONG, STRIPED
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.problem import Problem
 
@@ -46,7 +46,7 @@ class Pace:
 
 
 PACES = {
-    THREAD: Pace(4.0e5, 126e3, 13e3, 0.8, 0.064, 0.45, 0.2),
+    THREAD: Pace(4.46e5, 129e3, 46e3, 0.43, 0.074, 0.35, 0.13),
     WARP: Pace(2.36e6, 120e3, 15.9e3, 0.4, 0.058, 0.144, 0.1),
     WARP_GROUP: Pace(3.6e6, 170e3, 20e3, 0.56, 0.058, 0.144, 0.1),
 }
@@ -55,8 +55,13 @@ PACES = {
 BUSY = 256
 """The threads that saturate a multiprocessor with FMA."""
 
-PREFETCHED = 0.2
-"""The fraction of the time of prefetched loads that is not hidden."""
+FRAGMENTS = 0.72
+"""The time of an element of a fragment relative to an FMA of it (14 matmuls of f32 by 36 tilings,
+H200: the first choice has 0.98 of the speed of the best one, geometric mean)."""
+
+FULL_REGISTERS, FULL = 128, 0.78
+"""With as many registers of a thread for sums and 16 bytes of each row and column, as striped tiles
+are loaded, FMAs have this fraction of their throughput."""
 
 STAGED_STORES = 80e3
 """The bytes of results stored through shared memory per microsecond and multiprocessor."""
@@ -238,9 +243,10 @@ def _efficiency(choice: Blocking, products: int) -> float:
     instruction, of which each of `products` matmuls has one per tile.
     """
     warp_m, warp_n = choice.block_m / choice.rows, choice.block_n / choice.columns
-    if choice.instruction == FMA:  # the next fragments of transposed tiles are prefetched
-        loads = (warp_m + warp_n) * (PREFETCHED if choice.arrangement == TRANSPOSED else 1)
-        return warp_m * warp_n / (warp_m * warp_n + loads)
+    if choice.instruction == FMA:
+        rate = warp_m * warp_n / (warp_m * warp_n + FRAGMENTS * (warp_m + warp_n))
+        is_full = warp_m * warp_n + 4 * (warp_m + warp_n) >= FULL_REGISTERS
+        return rate * FULL if choice.arrangement == STRIPED and is_full else rate
     if choice.group == WARP_GROUP:
         columns = warp_n / products
         # In the time of 16 columns, 128 bytes per cycle load half of the 64 rows.

@@ -37,7 +37,10 @@ FMA_TILES = (
 )
 """Tiles for FMA: rows, columns, and the threads along each."""
 
-LARGE_FMA_TILES = ((256, 128, 16, 16), (128, 256, 16, 16), (128, 128, 16, 16))
+TRANSPOSED_FMA_TILES = (
+    *((256, 128, 16, 16), (128, 256, 16, 16), (128, 128, 16, 16)),
+    *((128, 64, 16, 8), (64, 128, 8, 16), (64, 64, 16, 8)),
+)
 """The same for transposed operand tiles: FMAs of smaller ones do not make up for slower copies."""
 
 MMA_TILES = (
@@ -170,7 +173,7 @@ def _fma_tiles(problem: Problem, arch: Arch) -> Iterator[Blocking]:
     for tile, depth, stages in product(FMA_TILES, (16, 32), (1, 3)):
         yield _by_threads(tile, depth, stages, STRIPED, arch)
     if problem.streams and not problem.gathered and problem.element_bytes == REGISTER_BYTES:
-        for tile in LARGE_FMA_TILES:
+        for tile in TRANSPOSED_FMA_TILES:
             yield _by_threads(tile, 16, 3, TRANSPOSED, arch)
 
 

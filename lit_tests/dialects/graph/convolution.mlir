@@ -23,3 +23,12 @@ func.func @depthwise(%x : tensor<2x9x8x4xf16>, %w : tensor<3x2x4xf16>) {
 // CHECK-LABEL: func.func @depthwise
 // CHECK-NEXT:    %0 = graph.depthwise_conv2d %x, %w : (tensor<2x9x8x4xf16>, tensor<3x2x4xf16>) -> tensor<2x7x7x4xf32>
 // CHECK-NEXT:    %1 = graph.depthwise_conv2d %x, %w {stride = array<i64: 2, 1>, dilation = array<i64: 1, 3>} : (tensor<2x9x8x4xf16>, tensor<3x2x4xf16>) -> tensor<2x4x5x4xf16>
+
+// The gradient of its filters, in parts.
+func.func @depthwise_filter(%x : tensor<2x9x8x4xf16>, %g : tensor<2x4x5x4xf16>) {
+  %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 2>, stride = array<i64: 2, 1>, dilation = array<i64: 1, 3>, parts = 3 : i64} : (tensor<2x9x8x4xf16>, tensor<2x4x5x4xf16>) -> tensor<3x3x2x4xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @depthwise_filter
+// CHECK-NEXT:    %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 2>, stride = array<i64: 2, 1>, dilation = array<i64: 1, 3>, parts = 3 : i64} : (tensor<2x9x8x4xf16>, tensor<2x4x5x4xf16>) -> tensor<3x3x2x4xf32>

@@ -490,6 +490,22 @@ func.func @depthwise_channels(%x : tensor<1x8x8x4xf32>, %w : tensor<3x3x6xf32>) 
 
 // -----
 
+// CHECK: graph.depthwise_filter_gradient: the gradient of input tensor<1x8x8x4xf32> must have shape (1, 6, 6, 4), got tensor<1x6x5x4xf32>
+func.func @depthwise_filter_shape(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x5x4xf32>) {
+  %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 3>} : (tensor<1x8x8x4xf32>, tensor<1x6x5x4xf32>) -> tensor<1x3x3x4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.depthwise_filter_gradient: parts must be at least 1, got 0
+func.func @depthwise_filter_parts(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x6x4xf32>) {
+  %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 3>, parts = 0 : i64} : (tensor<1x8x8x4xf32>, tensor<1x6x6x4xf32>) -> tensor<0x3x3x4xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.windows: needs images [..., H, W], got tensor<8xf32>
 func.func @windows_rank(%x : tensor<8xf32>) {
   %0 = graph.windows %x {kernel = array<i64: 2, 2>, outside = 0.0 : f32} : (tensor<8xf32>) -> tensor<7x2xf32>

@@ -210,6 +210,17 @@ func.func @depthwise_large(%x : tensor<8x64x64x64xf16>, %w : tensor<64x1x5x5xf16
 // CHECK:         graph.pack %x {dims = array<i64: 0, 2, 3, 1>} : (tensor<8x64x64x64xf16>) -> tensor<8x64x64x64xf16>
 // CHECK:         %conv = graph.depthwise_conv2d
 
+// The gradient of depthwise filters is a sum of parts, which many blocks compute.
+func.func @depthwise_filter(%x : tensor<8x34x34x64xf16>, %g : tensor<8x32x32x64xf16>) -> tensor<1x3x3x64xf16> {
+  %y = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 3>} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<1x3x3x64xf16>
+  func.return %y : tensor<1x3x3x64xf16>
+}
+
+// CHECK-LABEL: func.func @depthwise_filter
+// CHECK-NEXT:    %parts = graph.depthwise_filter_gradient %x, %g {{{.*}}parts = 64 : i64} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<64x3x3x64xf32>
+// CHECK-NEXT:    %[[S:\w+]] = graph.sum %parts {axes = array<i64: 0>, keepdims = true} : (tensor<64x3x3x64xf32>)
+// CHECK-NEXT:    graph.cast %[[S]]
+
 // Attention falls into products around a softmax, which stays one if its rows are short.
 func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {
   %y = graph.scaled_dot_product_attention %q, %q, %q {causal = true} : (tensor<2x4x16xf32>, tensor<2x4x16xf32>, tensor<2x4x16xf32>) -> tensor<2x4x16xf32>

@@ -45,6 +45,18 @@ def test_convolution(rank, transposed):
         check(aten.convolution_backward.default, grad, x, weight, [6], *window, [True] * 3)
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_depthwise_gradients(rank):
+    """Filters of single channels have their own operator up to two dimensions."""
+    for stride, dilation in ((1, 1), (2, 1), (1, 2)):
+        x, weight = floats(2, 4, *[11] * rank), floats(4, 1, *[3] * rank)
+        window = ([stride] * rank, [1] * rank, [dilation] * rank, False, [0] * rank, 4)
+        grad = torch.randn_like(aten.convolution(x, weight, None, *window))
+        check(
+            aten.convolution_backward.default, grad, x, weight, None, *window, [True, True, False]
+        )
+
+
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize("kernel", [1, 3])
 def test_layout_of_gradients(layout, kernel):

@@ -87,6 +87,7 @@ MODELS = {
     "max pool": lambda: image(nn.ReLU(), nn.MaxPool2d(3, 2, 1)),
     "avg pool": lambda: image(nn.AvgPool2d(3, 2, 1), nn.Conv2d(4, 4, 3, stride=2, groups=2)),
     "adaptive pool": lambda: image(nn.AdaptiveAvgPool2d((2, 3))),
+    "depthwise": lambda: image(nn.Conv2d(4, 4, (3, 5), (2, 1), (1, 0), groups=4, bias=False)),
     "transposed": lambda: image(nn.ConvTranspose2d(4, 2, 3, 2, 1, 1)),
     "causal": lambda: (Attention(causal=True), torch.randn(2, 6, 8)),
     "mask": lambda: (

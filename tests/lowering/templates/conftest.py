@@ -16,6 +16,7 @@ from hidet.lowering.templates.attention import AttentionTemplate
 from hidet.lowering.templates.backward import BackwardTemplate
 from hidet.lowering.templates.base import Template
 from hidet.lowering.templates.depthwise import DepthwiseTemplate
+from hidet.lowering.templates.filters import FiltersTemplate
 from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.grouped import GroupedTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
@@ -25,6 +26,7 @@ TEMPLATES = (
     AttentionTemplate,
     BackwardTemplate,
     DepthwiseTemplate,
+    FiltersTemplate,
     GemvTemplate,
     GroupedTemplate,
     MatmulTemplate,

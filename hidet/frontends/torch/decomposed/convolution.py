@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch._prims_common import suggest_memory_format
+from torch.library import custom_op
 
 from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.decomposed.refusal import require
@@ -144,6 +145,8 @@ def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) 
     Batch and channels are exchanged, and so are stride and dilation.
     """
     count, rest, groups = image.shape[0], image.shape[2:], steps.groups
+    if len(rest) <= 2 and groups == image.shape[1] == grad.shape[1] > 1:
+        return depthwise_filter_gradient(image, grad, shape[2:], *steps[:3])
     image = image.reshape(count, groups, -1, *rest).permute(2, 1, 0, *range(3, 3 + len(rest)))
     image = image.reshape(-1, groups * count, *rest)
     turned = steps._replace(stride=steps.dilation, dilation=steps.stride)
@@ -151,6 +154,34 @@ def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) 
     for n, size in enumerate(shape[2:]):
         result = result.narrow(2 + n, 0, size)
     return result.transpose(0, 1)
+
+
+@custom_op("hidet::depthwise_filter_gradient", mutates_args=())
+def depthwise_filter_gradient(
+    image: Tensor,
+    grad: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> Tensor:
+    """Return the gradient [C, 1, ...] of the filters of a depthwise convolution, 1D or 2D.
+
+    `image` [N, C, ...] is what it convolves, `grad` the gradient of its result.
+    """
+    channels, zeros = image.shape[1], [0] * len(kernel)
+    weight = image.new_empty((channels, 1, *kernel))
+    how = None, stride, padding, dilation, False, zeros, channels, [False, True, False]
+    return aten.convolution_backward(grad, image, weight, *how)[1].contiguous()
+
+
+@depthwise_filter_gradient.register_fake
+def _(image: Tensor, _: Tensor, kernel: Sequence[int], *__: object) -> Tensor:
+    return image.new_empty((image.shape[1], 1, *kernel))
+
+
+FILTER_GRADIENT: Any = torch.ops.hidet.depthwise_filter_gradient.default
+"""`depthwise_filter_gradient` as graphs have it."""
 
 
 def _convolved(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:

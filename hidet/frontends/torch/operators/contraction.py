@@ -10,6 +10,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, element_type, shape_of
 from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.attention import GRADIENTS, WHOLE
+from hidet.frontends.torch.decomposed.convolution import FILTER_GRADIENT
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Results,
@@ -139,6 +140,36 @@ def convolution(
     return g.reshape(g.emit(op), g.shape)
 
 
+def depthwise_filter_gradient(
+    g: Emitter,
+    image: SSAValue,
+    grad: SSAValue,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+) -> SSAValue:
+    """The gradient of depthwise filters; channels are last in its operands."""
+    if len(kernel) == 1:
+        image, grad = (
+            g.reshape(each, [*shape_of(each)[:2], 1, shape_of(each)[2]]) for each in (image, grad)
+        )
+        kernel, stride, padding, dilation = (
+            [1, *kernel],
+            [1, *stride],
+            [0, *padding],
+            [1, *dilation],
+        )
+    image, grad = (g.emit(graph.PermuteOp(each, [0, 2, 3, 1])) for each in (image, grad))
+    if any(padding):
+        pads = [0, *padding, 0]
+        image = g.emit(graph.PadOp(image, pads, pads))
+    op = graph.DepthwiseFilterGradientOp(
+        image, grad, kernel=kernel, stride=stride, dilation=dilation
+    )
+    return g.reshape(g.emit(graph.PermuteOp(g.emit(op), [3, 0, 1, 2])), g.shape)
+
+
 def attention(g: Emitter, *arguments: Any, **keywords: Any) -> Results:
     """Attention in any of its forms; the schema says which argument is which."""
     given = named(g.node.target, arguments, keywords)
@@ -195,6 +226,7 @@ def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
 CONTRACTION: Table = {
     WHOLE: attention,
     GRADIENTS: attention_gradients,
+    FILTER_GRADIENT: depthwise_filter_gradient,
     aten.mm.default: matmul,
     aten.bmm.default: matmul,
     aten.addmm.default: addmm,
