@@ -122,6 +122,18 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         (2, 4, 5, 4),
     ),
     (
+        lambda: graph.Conv2dFilterGradientOp(
+            value([2, 4, 9, 8]),
+            value([2, 6, 5, 6]),
+            kernel=(3, 3),
+            stride=(2, 1),
+            padding=(1, 1),
+            dilation=(1, 2),
+            groups=2,
+        ),
+        (6, 2, 3, 3),
+    ),
+    (
         lambda: graph.DepthwiseFilterGradientOp(
             value([2, 9, 8, 4]), value([2, 4, 5, 4]), kernel=(3, 2), stride=(2, 1), dilation=(1, 3)
         ),

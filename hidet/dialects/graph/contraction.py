@@ -260,6 +260,49 @@ class Conv2dOp(ProductOp):
 
 
 @irdl_op_definition
+class Conv2dFilterGradientOp(ProductOp):
+    """The gradient [F, C / groups, KH, KW] of the filters of `graph.conv2d`.
+
+    x [N, C, H, W] is what it convolves, `grad` [N, F, OH, OW] the gradient of its result.
+    """
+
+    name = "graph.conv2d_filter_gradient"
+
+    x = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    kernel = prop_def(INTS)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
+    padding = prop_def(INTS, default_value=ints((0, 0)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
+    groups = prop_def(INT, default_value=integer(1))
+    precision = prop_def(StringAttr, default_value=IEEE)
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        fields = self.kernel, self.stride, self.padding, self.dilation
+        kernel, stride, padding, dilation = (each.get_values() for each in fields)
+        return Window(kernel, stride, padding, dilation)
+
+    def _infer_type(self) -> Tensor:
+        check_precision(self.name, self.precision)
+        x, grad, groups = tensor_type(self.x), tensor_type(self.grad), self.groups.value.data
+        if x.get_num_dims() != 4 or grad.get_num_dims() != 4:
+            raise self.invalid(f"input and gradient must have rank 4, got {x} and {grad}")
+        element = self.result_type.element_type
+        self.check_sum_element(x, element)
+        self.check_same_element(x, grad)
+        FLOATS.check(self.name, x)
+        (images, channels, *sizes), (_, filters, *_) = x.get_shape(), grad.get_shape()
+        if groups < 1 or channels % groups or filters % groups:
+            raise self.invalid(f"{groups} groups do not fit input {x} and gradient {grad}")
+        found = (images, filters, *self.window.count(self.name, sizes))
+        if grad.get_shape() != found:
+            raise self.invalid(f"the gradient of input {x} must have shape {found}, got {grad}")
+        return TensorType(element, [filters, channels // groups, *self.window.kernel])
+
+
+@irdl_op_definition
 class DepthwiseConv2dOp(AnchorOp):
     """x [N, H, W, C] convolved channel by channel with filters [KH, KW, C], without padding.
 

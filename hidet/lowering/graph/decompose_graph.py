@@ -1,6 +1,6 @@
 """The pass `decompose-graph`: decomposes composite operators."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -24,6 +24,7 @@ from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.attention import ATTENTION
+from hidet.lowering.graph.filter_gradient import decompose_filter_gradient
 from hidet.lowering.graph.graph_builder import GraphBuilder
 from hidet.lowering.graph.memory_order import reads_columns
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
@@ -126,7 +127,7 @@ def packed_along(b: GraphBuilder, x: SSAValue, dim: int) -> SSAValue:
         is_contiguous = owner.strides.get_values()[dim] == 1
     else:
         is_contiguous = dim == -1
-    return x if is_contiguous else packed(b, x, [*range(last - 1), last, last - 1])
+    return x if is_contiguous else b.packed(x, [*range(last - 1), last, last - 1])
 
 
 def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValue:
@@ -165,7 +166,7 @@ def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
         if missing or ((depth > 1 or has_many_taps(op)) and has_channels_first(op.x)):
-            x = packed(b, x, [0, 2, 3, 1])
+            x = b.packed(x, [0, 2, 3, 1])
         weight = packed_filters(b, weight, precision)
     if groups > 1 and depth == 1:
         total = depthwise(b, op, x, weight)
@@ -247,35 +248,6 @@ def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
     return b.permute(total, [0, 3, 1, 2])
 
 
-FILTER_BLOCKS, FILTER_CHANNELS, FILTER_ROWS = 4, 64, 4
-"""The blocks per multiprocessor that a gradient of depthwise filters is worth, the channels that
-one of them has, about, and the fewest rows of a part."""
-
-
-def decompose_filter_gradient(
-    b: GraphBuilder, op: graph.DepthwiseFilterGradientOp, arch: Arch
-) -> SSAValue | None:
-    """Gradients of depthwise filters are sums of parts in the accumulator type."""
-    element, (images, rows, _, channels) = op.result_type.element_type, shape_of(op.grad)
-    blocks = FILTER_BLOCKS * arch.processors // -(-channels // FILTER_CHANNELS)
-    parts = max(1, min(blocks, images * rows // FILTER_ROWS))
-    if op.parts.value.data > 1 or (parts == 1 and computation_type(element) == element):
-        return None
-    total = b.emit(
-        graph.DepthwiseFilterGradientOp(
-            op.x,
-            op.grad,
-            kernel=op.kernel,
-            stride=op.stride,
-            dilation=op.dilation,
-            parts=parts,
-            result_element=computation_type(element),
-        )
-    )
-    total.name_hint = "parts"
-    return b.cast(b.emit(graph.SumOp(total, [0], keepdims=True)), element)
-
-
 def product_of_windows(
     b: GraphBuilder, windows: SSAValue, weight: SSAValue, groups: int, precision: StringAttr
 ) -> SSAValue:
@@ -306,12 +278,6 @@ def padded_channels(b: GraphBuilder, x: SSAValue, missing: int) -> SSAValue:
     return b.emit(graph.PadOp(x, [0] * 4, [0, missing, 0, 0])) if missing else x
 
 
-def packed(b: GraphBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-    """Return a tensor whose memory has another dimension order."""
-    back = [dims.index(dim) for dim in range(len(dims))]
-    return b.emit(graph.PermuteOp(b.emit(graph.PackOp(x, dims)), back))
-
-
 def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValue:
     """Return filters [O, C, KH, KW] in the memory layout of a matmul operand [K, O].
 
@@ -321,7 +287,7 @@ def packed_filters(b: GraphBuilder, weight: SSAValue, precision: str) -> SSAValu
     if isinstance(owner, graph.AsStridedOp) and owner.strides.get_values()[1] == 1:
         return weight
     along_k = precision == "tf32" or (precision != "fma" and _is_best_along_k(weight))
-    return packed(b, weight, [0, 2, 3, 1] if along_k else [2, 3, 1, 0])
+    return b.packed(weight, [0, 2, 3, 1] if along_k else [2, 3, 1, 0])
 
 
 def _is_best_along_k(weight: SSAValue) -> bool:
@@ -378,7 +344,7 @@ DECOMPOSITIONS: dict[type[Operation], Rule[GraphBuilder]] = {
 """The decomposition of each operator. Its result is not decomposed again."""
 
 DECOMPOSITIONS_FOR_ARCH: dict[type[Operation], Callable[..., SSAValue | None]] = {
-    graph.DepthwiseFilterGradientOp: decompose_filter_gradient,
+    graph.Conv2dFilterGradientOp: decompose_filter_gradient,
     graph.LinearOp: decompose_linear,
     graph.MatmulOp: decompose_matmul,
     graph.PowOp: decompose_pow,
@@ -398,7 +364,8 @@ class DecomposeGraphPass(ModulePass):
     batch of matmuls. matmul, grouped_matmul and conv2d accumulate in f32 for f16 and bf16,
     followed by a cast, so that ops fused with them use f32. Large operands of matmuls with rows
     that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as are images
-    with few channels (padded with zeros) and channels-first inputs. Reductions of a few long rows
+    with few channels (padded with zeros) and channels-first inputs. Gradients of filters are
+    matmuls over all pixels, or sums of parts. Reductions of a few long rows
     are split in two. Computation on weights alone is kept separate, for `hoist-constants`.
     """
 

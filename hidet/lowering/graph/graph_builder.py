@@ -43,6 +43,11 @@ class GraphBuilder(LocatedBuilder):
         """Return a tensor with its dimensions in another order."""
         return self.emit(graph.PermuteOp(x, dims))
 
+    def packed(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+        """Return a tensor whose memory has another dimension order."""
+        back = [dims.index(dim) for dim in range(len(dims))]
+        return self.permute(self.emit(graph.PackOp(x, dims)), back)
+
     def narrow(self, x: SSAValue, axis: int, start: int, stop: int) -> SSAValue:
         """Return a slice along one axis."""
         starts, stops = [0] * len(shape_of(x)), list(shape_of(x))

@@ -32,3 +32,12 @@ func.func @depthwise_filter(%x : tensor<2x9x8x4xf16>, %g : tensor<2x4x5x4xf16>) 
 
 // CHECK-LABEL: func.func @depthwise_filter
 // CHECK-NEXT:    %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 2>, stride = array<i64: 2, 1>, dilation = array<i64: 1, 3>, parts = 3 : i64} : (tensor<2x9x8x4xf16>, tensor<2x4x5x4xf16>) -> tensor<3x3x2x4xf32>
+
+// The gradient of the filters of a convolution.
+func.func @filter(%x : tensor<2x4x9x8xf16>, %g : tensor<2x6x5x6xf16>) {
+  %0 = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>, stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 2>, groups = 2 : i64} : (tensor<2x4x9x8xf16>, tensor<2x6x5x6xf16>) -> tensor<6x2x3x3xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @filter
+// CHECK-NEXT:    %0 = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>, stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 2>, groups = 2 : i64} : (tensor<2x4x9x8xf16>, tensor<2x6x5x6xf16>) -> tensor<6x2x3x3xf32>

@@ -506,6 +506,22 @@ func.func @depthwise_filter_parts(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x6x4x
 
 // -----
 
+// CHECK: graph.conv2d_filter_gradient: 3 groups do not fit input tensor<1x4x8x8xf32> and gradient tensor<1x6x6x6xf32>
+func.func @filter_groups(%x : tensor<1x4x8x8xf32>, %g : tensor<1x6x6x6xf32>) {
+  %0 = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>, groups = 3 : i64} : (tensor<1x4x8x8xf32>, tensor<1x6x6x6xf32>) -> tensor<6x1x3x3xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: graph.conv2d_filter_gradient: the gradient of input tensor<1x4x8x8xf32> must have shape (1, 6, 6, 6), got tensor<1x6x7x6xf32>
+func.func @filter_shape(%x : tensor<1x4x8x8xf32>, %g : tensor<1x6x7x6xf32>) {
+  %0 = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>} : (tensor<1x4x8x8xf32>, tensor<1x6x7x6xf32>) -> tensor<6x4x3x3xf32>
+  func.return
+}
+
+// -----
+
 // CHECK: graph.windows: needs images [..., H, W], got tensor<8xf32>
 func.func @windows_rank(%x : tensor<8xf32>) {
   %0 = graph.windows %x {kernel = array<i64: 2, 2>, outside = 0.0 : f32} : (tensor<8xf32>) -> tensor<7x2xf32>

@@ -211,15 +211,38 @@ func.func @depthwise_large(%x : tensor<8x64x64x64xf16>, %w : tensor<64x1x5x5xf16
 // CHECK:         %conv = graph.depthwise_conv2d
 
 // The gradient of depthwise filters is a sum of parts, which many blocks compute.
-func.func @depthwise_filter(%x : tensor<8x34x34x64xf16>, %g : tensor<8x32x32x64xf16>) -> tensor<1x3x3x64xf16> {
-  %y = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 3>} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<1x3x3x64xf16>
-  func.return %y : tensor<1x3x3x64xf16>
+func.func @depthwise_filter(%x : tensor<8x64x32x32xf16>, %g : tensor<8x64x32x32xf16>) -> tensor<64x1x3x3xf16> {
+  %y = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, groups = 64 : i64} : (tensor<8x64x32x32xf16>, tensor<8x64x32x32xf16>) -> tensor<64x1x3x3xf16>
+  func.return %y : tensor<64x1x3x3xf16>
 }
 
 // CHECK-LABEL: func.func @depthwise_filter
-// CHECK-NEXT:    %parts = graph.depthwise_filter_gradient %x, %g {{{.*}}parts = 64 : i64} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<64x3x3x64xf32>
+// CHECK:         %parts = graph.depthwise_filter_gradient {{.*}}parts = 64 : i64} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<64x3x3x64xf32>
 // CHECK-NEXT:    %[[S:\w+]] = graph.sum %parts {axes = array<i64: 0>, keepdims = true} : (tensor<64x3x3x64xf32>)
-// CHECK-NEXT:    graph.cast %[[S]]
+// CHECK-NEXT:    %[[T:\w+]] = graph.permute %[[S]] {dims = array<i64: 3, 0, 1, 2>}
+// CHECK-NEXT:    graph.cast %[[T]]
+
+// That of other filters is a matmul over all pixels, for each group; no operand is copied.
+func.func @filter(%x : tensor<8x64x32x32xf16>, %g : tensor<8x32x16x16xf16>) -> tensor<32x32x3x3xf16> {
+  %y = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, groups = 2 : i64} : (tensor<8x64x32x32xf16>, tensor<8x32x16x16xf16>) -> tensor<32x32x3x3xf16>
+  func.return %y : tensor<32x32x3x3xf16>
+}
+
+// CHECK-LABEL: func.func @filter
+// CHECK-NOT:     graph.pack
+// CHECK:         %gradient = graph.matmul {{.*}} : (tensor<2x16x2048xf16>, tensor<2x2048x288xf16>) -> tensor<2x16x288xf32>
+// CHECK-NOT:     graph.pack
+
+// TF32 tensor cores need operands that are contiguous along the pixels.
+func.func @filter_tf32(%x : tensor<8x64x32x32xf32>, %g : tensor<8x32x32x32xf32>) -> tensor<32x64x1x1xf32> {
+  %y = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 1, 1>, precision = "tf32"} : (tensor<8x64x32x32xf32>, tensor<8x32x32x32xf32>) -> tensor<32x64x1x1xf32>
+  func.return %y : tensor<32x64x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @filter_tf32
+// CHECK:         graph.pack %x {dims = array<i64: 1, 2, 3, 0>}
+// CHECK:         graph.pack %g {dims = array<i64: 1, 2, 3, 0>}
+// CHECK:         graph.matmul {{.*}}precision = "tf32"
 
 // Attention falls into products around a softmax, which stays one if its rows are short.
 func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {

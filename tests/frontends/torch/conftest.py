@@ -177,14 +177,9 @@ def scatter(op: graph.ScatterOp, x, positions, source) -> torch.Tensor:
 
 
 def filter_gradient(op, x, grad):
-    assert op.parts.value.data == 1
-    channels, window = x.shape[3], op.window
-    x, grad = (each.permute(0, 3, 1, 2) for each in (x, grad))
-    shape = channels, 1, *window.kernel
-    found = torch.nn.grad.conv2d_weight(
-        x, shape, grad, window.stride, window.padding, window.dilation, channels
-    )
-    return found.permute(1, 2, 3, 0)
+    window = op.window
+    how = window.stride, window.padding, window.dilation, op.groups.value.data
+    return torch.nn.grad.conv2d_weight(x, op.result.type.get_shape(), grad, *how)
 
 
 F = torch.nn.functional
@@ -220,7 +215,7 @@ SPECIAL = {
     graph.GroupedMatmulOp: grouped_matmul,
     graph.LinearOp: lambda op, x, w, b=None: F.linear(x, w, b),
     graph.Conv2dOp: convolution(F.conv2d),
-    graph.DepthwiseFilterGradientOp: filter_gradient,
+    graph.Conv2dFilterGradientOp: filter_gradient,
     graph.ScaledDotProductAttentionOp: attention,
     graph.AttentionLogsumexpOp: logsumexp,
     graph.AttentionQueryGradientOp: query_gradient,

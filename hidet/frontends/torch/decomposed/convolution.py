@@ -114,19 +114,21 @@ def _in_phases(grad: Tensor, weight: Tensor, sizes: Sequence[int], steps: Steps)
     stride, padding, _, groups = steps
     rank = len(kernel)
     taps = [-(-size // step) for size, step in zip(kernel, stride, strict=True)]
-    lengths = [tap * step for tap, step in zip(taps, stride, strict=True)]
-    weight = _extended(weight, [0] * rank, lengths)
-    parts = [extent for pair in zip(taps, stride, strict=True) for extent in pair]
+    phases = [*map(min, kernel, stride)]  # the others have no tap
+    weight = _extended(weight, [0] * rank, [*map(mul, taps, phases)])
+    parts = [extent for pair in zip(taps, phases, strict=True) for extent in pair]
     weight = weight.reshape(groups, filters // groups, depth, *parts)
     of_taps, of_phases = range(3, 3 + 2 * rank, 2), range(4, 4 + 2 * rank, 2)
     weight = weight.permute(0, *of_phases, 2, 1, *of_taps).flip(list(range(-rank, 0)))
-    weight = weight.reshape(groups * prod(stride) * depth, filters // groups, *taps)
+    weight = weight.reshape(groups * prod(phases) * depth, filters // groups, *taps)
     ones = [1] * rank
     result = _convolved(grad, weight, Steps(ones, [tap - 1 for tap in taps], ones, groups))
     count, _, *extents = result.shape
-    result = result.reshape(count, groups, *stride, depth, *extents)
+    result = result.reshape(count, groups, *phases, depth, *extents)
     order = [dim for n in range(rank) for dim in (3 + rank + n, 2 + n)]
     result = result.permute(0, 1, 2 + rank, *order)
+    wanted = [extent for pair in zip(extents, stride, strict=True) for extent in pair]
+    result = _extended(result, [0] * len(wanted), wanted)
     result = result.reshape(count, groups * depth, *map(mul, extents, stride))
     return _extended(result, padding, sizes)
 
@@ -145,8 +147,8 @@ def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) 
     Batch and channels are exchanged, and so are stride and dilation.
     """
     count, rest, groups = image.shape[0], image.shape[2:], steps.groups
-    if len(rest) <= 2 and groups == image.shape[1] == grad.shape[1] > 1:
-        return depthwise_filter_gradient(image, grad, shape[2:], *steps[:3])
+    if len(rest) <= 2:
+        return filter_gradient(image, grad, shape[2:], *steps)
     image = image.reshape(count, groups, -1, *rest).permute(2, 1, 0, *range(3, 3 + len(rest)))
     image = image.reshape(-1, groups * count, *rest)
     turned = steps._replace(stride=steps.dilation, dilation=steps.stride)
@@ -156,32 +158,32 @@ def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) 
     return result.transpose(0, 1)
 
 
-@custom_op("hidet::depthwise_filter_gradient", mutates_args=())
-def depthwise_filter_gradient(
+@custom_op("hidet::filter_gradient", mutates_args=())
+def filter_gradient(
     image: Tensor,
     grad: Tensor,
     kernel: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
+    groups: int,
 ) -> Tensor:
-    """Return the gradient [C, 1, ...] of the filters of a depthwise convolution, 1D or 2D.
+    """Return the gradient [F, C / groups, ...] of the filters of a convolution, 1D or 2D.
 
-    `image` [N, C, ...] is what it convolves, `grad` the gradient of its result.
+    `image` [N, C, ...] is what it convolves, `grad` [N, F, ...] the gradient of its result.
     """
-    channels, zeros = image.shape[1], [0] * len(kernel)
-    weight = image.new_empty((channels, 1, *kernel))
-    how = None, stride, padding, dilation, False, zeros, channels, [False, True, False]
+    weight = image.new_empty(grad.shape[1], image.shape[1] // groups, *kernel)
+    how = None, stride, padding, dilation, False, [0] * len(kernel), groups, [False, True, False]
     return aten.convolution_backward(grad, image, weight, *how)[1].contiguous()
 
 
-@depthwise_filter_gradient.register_fake
-def _(image: Tensor, _: Tensor, kernel: Sequence[int], *__: object) -> Tensor:
-    return image.new_empty((image.shape[1], 1, *kernel))
+@filter_gradient.register_fake
+def _(image: Tensor, grad: Tensor, kernel: Sequence[int], *how: Any) -> Tensor:
+    return image.new_empty(grad.shape[1], image.shape[1] // how[-1], *kernel)
 
 
-FILTER_GRADIENT: Any = torch.ops.hidet.depthwise_filter_gradient.default
-"""`depthwise_filter_gradient` as graphs have it."""
+FILTER_GRADIENT: Any = torch.ops.hidet.filter_gradient.default
+"""`filter_gradient` as graphs have it."""
 
 
 def _convolved(x: Tensor, weight: Tensor, steps: Steps) -> Tensor:

@@ -140,7 +140,7 @@ def convolution(
     return g.reshape(g.emit(op), g.shape)
 
 
-def depthwise_filter_gradient(
+def filter_gradient(
     g: Emitter,
     image: SSAValue,
     grad: SSAValue,
@@ -148,26 +148,26 @@ def depthwise_filter_gradient(
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
+    groups: int,
 ) -> SSAValue:
-    """The gradient of depthwise filters; channels are last in its operands."""
+    """The gradient of the filters of a 1D or 2D convolution."""
     if len(kernel) == 1:
         image, grad = (
             g.reshape(each, [*shape_of(each)[:2], 1, shape_of(each)[2]]) for each in (image, grad)
         )
-        kernel, stride, padding, dilation = (
-            [1, *kernel],
-            [1, *stride],
-            [0, *padding],
-            [1, *dilation],
-        )
-    image, grad = (g.emit(graph.PermuteOp(each, [0, 2, 3, 1])) for each in (image, grad))
-    if any(padding):
-        pads = [0, *padding, 0]
-        image = g.emit(graph.PadOp(image, pads, pads))
-    op = graph.DepthwiseFilterGradientOp(
-        image, grad, kernel=kernel, stride=stride, dilation=dilation
+        kernel, stride = [1, *kernel], [1, *stride]
+        padding, dilation = [0, *padding], [1, *dilation]
+    op = graph.Conv2dFilterGradientOp(
+        image,
+        grad,
+        kernel=kernel,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        precision=g.precision("conv"),
     )
-    return g.reshape(g.emit(graph.PermuteOp(g.emit(op), [3, 0, 1, 2])), g.shape)
+    return g.reshape(g.emit(op), g.shape)
 
 
 def attention(g: Emitter, *arguments: Any, **keywords: Any) -> Results:
@@ -226,7 +226,7 @@ def _shared(g: Emitter, x: SSAValue, heads: int) -> SSAValue:
 CONTRACTION: Table = {
     WHOLE: attention,
     GRADIENTS: attention_gradients,
-    FILTER_GRADIENT: depthwise_filter_gradient,
+    FILTER_GRADIENT: filter_gradient,
     aten.mm.default: matmul,
     aten.bmm.default: matmul,
     aten.addmm.default: addmm,
