@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -19,17 +20,33 @@ settings.register_profile("hidet", deadline=None, max_examples=50)
 settings.load_profile("hidet")
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Skip tests that need a CUDA device where there is none."""
+    """Make most cases of sampled tests slow; skip tests that need a CUDA device without one."""
+    _sample(items)
+    result = yield
     gpu_items = [item for item in items if item.get_closest_marker("gpu")]
-    if not gpu_items:
-        return
-    import torch
+    if gpu_items:
+        import torch
 
-    if not torch.cuda.is_available():
-        for item in gpu_items:
-            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+        if not torch.cuda.is_available():
+            for item in gpu_items:
+                item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+    return result
+
+
+def _sample(items):
+    """Mark the cases of a sampled test `slow`, but for so many of them, evenly spaced."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
+            cases[item.path, item.originalname].append(item)
+    for found in cases.values():
+        count = found[0].get_closest_marker("sample").args[0]
+        kept = {number * len(found) // count for number in range(count)}
+        for number, item in enumerate(found):
+            if number not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -186,6 +186,7 @@ def test_text():
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sample(1)
 def test_equal_to_serial(compile_text, programs, name):
     """Sources, locations in them included, and plans are equal."""
     plan, sources, report = compile_text(programs[name], WORKERS)
@@ -269,6 +270,7 @@ def check_no_process_stays(folder):
         ("raise HidetError('refused')", None),
     ],
 )
+@pytest.mark.sample(2)
 def test_failing_worker(compile_text, programs, worker, monkeypatch, statement, reason):
     """This process lowers the program; if a worker crashed, with one warning."""
     worker(statement)

@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import copy as shallow_copy
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 
 from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable, Sources
 from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
-from hidet.runtime.plan import Argument, Copy, Launch, Plan
+from hidet.runtime.plan import Argument, Launch, Plan
 from hidet.runtime.snapshots import NO_VERSION, Matches, Snapshots
 from hidet.runtime.tensor_maps import WriteMap
 from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, output_factories
@@ -18,6 +18,14 @@ from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
 _copy_all: Any = torch.ops.aten._foreach_copy_.default
+
+
+class _Move(NamedTuple):
+    """A copy of the plan: the numbers of its target and source, and the offset in the source."""
+
+    target: int
+    source: int
+    offset: int
 
 
 class Executor(ABC):
@@ -50,8 +58,8 @@ class Executor(ABC):
         self._new_outputs = output_factories(plan.outputs, device)
         self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
         self._snapshots = snapshots or Snapshots()
-        self._copies_ahead = [copy for copy in plan.copies if copy.when == "ahead"]
-        self._copies_behind = [copy for copy in plan.copies if copy.when == "after"]
+        self._copies_ahead = self._moves_of("ahead")
+        self._copies_behind = self._moves_of("after")
         self._updated = plan.updated_inputs
         self._is_replica = self._has_replicas = False
         self._arenas: dict[int, torch.Tensor] = {}
@@ -72,7 +80,7 @@ class Executor(ABC):
         self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
-        self._views: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._views: dict[_Move, tuple[torch.Tensor, torch.Tensor]] = {}
         """The tensors in the arena that copies of the plan read, with the arena."""
         self._misplaced: dict[int, torch.Tensor] = {}
         """Aligned buffers for misaligned inputs that the program updates."""
@@ -216,36 +224,41 @@ class Executor(ABC):
         self._launch_in_order(self.plan.prepare, table)
         return prepared
 
-    def _copy(self, copies: Sequence[Copy], tensors: Sequence[torch.Tensor]) -> None:
+    def _moves_of(self, when: str) -> list[_Move]:
+        """Return the copies of the plan before or after its launches."""
+        return [
+            _Move(self._sources.locate(copy.target)[0], *self._sources.locate(copy.source))
+            for copy in self.plan.copies
+            if copy.when == when
+        ]
+
+    def _copy(self, moves: Sequence[_Move], tensors: Sequence[torch.Tensor]) -> None:
         """Execute copies of the plan, in any order; `tensors` are inputs, constants and outputs."""
         by_type: dict[torch.dtype, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
-        for copy in copies:
-            number, _ = self._sources.locate(copy.target)
-            target = tensors[number]
-            if copy.target.space == "input":
-                target = self._misplaced.get(number, target.detach())
+        for move in moves:
+            target = self._misplaced.get(move.target, tensors[move.target])
             targets, sources = by_type.setdefault(target.dtype, ([], []))
             targets.append(target)
-            sources.append(self._source(copy, target, tensors))
-        for targets, sources in by_type.values():
-            _copy_all(targets, sources)  # one kernel for many tensors of one type
+            sources.append(self._source(move, target, tensors))
+        with torch.no_grad():  # inputs that are updated may require gradients
+            for targets, sources in by_type.values():
+                _copy_all(targets, sources)  # one kernel for many tensors of one type
 
     def _source(
-        self, copy: Copy, target: torch.Tensor, tensors: Sequence[torch.Tensor]
+        self, move: _Move, target: torch.Tensor, tensors: Sequence[torch.Tensor]
     ) -> torch.Tensor:
         """Return the source of a copy, as a tensor like `target`."""
-        source, offset = self._sources.locate(copy.source)
-        if source < self._sources.arena:
-            return self._misplaced.get(source, tensors[source])
-        if source == self._sources.prepared:
+        if move.source < self._sources.arena:
+            return self._misplaced.get(move.source, tensors[move.source])
+        if move.source == self._sources.prepared:
             assert self._weights is not None
             assert self._weights.prepared is not None
-            return _view_like(target, self._weights.prepared, offset)
+            return _view_like(target, self._weights.prepared, move.offset)
         assert self._arena is not None
-        known = self._views.get(id(copy))
+        known = self._views.get(move)
         if known is None or known[0] is not self._arena:
-            known = self._arena, _view_like(target, self._arena, offset)
-            self._views[id(copy)] = known
+            known = self._arena, _view_like(target, self._arena, move.offset)
+            self._views[move] = known
         return known[1]
 
     def _stream_of_call(self) -> int:

@@ -221,6 +221,7 @@ def try_on_cpu(tmp_path, cpu_device, rng):
     ids=["plain", "late", "strict"],
 )
 @pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.sample(2)
 def test_product(try_on_cpu, toolchain, transposed):
     """TMA, barriers and products work together on the CPU too."""
     source = print_program(*SHAPE, transposed, toolchain.strict)

@@ -77,6 +77,7 @@ def check(case, device, dtype):
 @pytest.mark.parametrize(
     "name", [*CASES, *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE)]
 )
+@pytest.mark.sample(3)
 def test_float32(name, device):
     check((CASES | LARGE)[name], device, torch.float32)
 
@@ -88,6 +89,7 @@ def test_float32(name, device):
     ids=str,
 )
 @pytest.mark.parametrize("name", ["mlp", "lenet", "gpt"])
+@pytest.mark.sample(2)
 def test_half(name, dtype, device):
     check(CASES[name], device, dtype)
 

@@ -122,6 +122,7 @@ def check(name, depth):
 
 
 @pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.sample(3)
 def test_chain(name):
     check(name, 12)
 

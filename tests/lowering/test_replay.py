@@ -68,7 +68,7 @@ def sources_of(module):
     [
         ("softmax", "cpu"),
         pytest.param("matmul", "sm_80", marks=pytest.mark.slow),
-        ("conv", "sm_90a"),
+        pytest.param("conv", "sm_90a", marks=pytest.mark.slow),
     ],
 )
 def test_replay(name, arch):
@@ -87,6 +87,7 @@ def test_replay(name, arch):
 
 @pytest.mark.parametrize("arch", ["cpu", "sm_80", "sm_90a"])
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.sample(4)
 def test_step(name, arch):
     """Every pass makes the same of the dump ahead of it as of the program in memory."""
     passes = list(passes_of("hidet-pipeline", PassOptions(arch)))

@@ -237,6 +237,7 @@ def test_threads_take_turns(load, plans):
 
 
 @pytest.mark.parametrize("calls_before", [0, 1, 5])
+@pytest.mark.sample(3)
 def test_memory_of_a_call_is_held(load, plans, monkeypatch, calls_before):
     """Another thread may give the tensors of a call other memory; nothing is kept for longer."""
     executor = load(plans.prepared())

@@ -93,6 +93,7 @@ def test_chain_computes_the_same(candidate):
     ("name", "reason"),
     [("refused", "no such instruction"), ("crashing", "signal 11"), ("hanging", "3 seconds")],
 )
+@pytest.mark.sample(1)
 def test_bad_candidates_leave_the_others_alone(worker, candidate, name, reason):
     """A kernel that fails, crashes or hangs is refused with the reason; the next is measured."""
     good = REQUEST | {"candidates": [candidate("good")], "against": []}

@@ -36,6 +36,7 @@ def _verified():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.build.__name__)
+@pytest.mark.sample(10)
 def test_numbers(program):
     """The results are right on the CPU, against float64."""
     arguments = program.arguments()

@@ -68,6 +68,7 @@ def test_bug_is_found(define):
 
 
 @pytest.mark.parametrize("define", SCRIPTS, ids=lambda define: define.__name__)
+@pytest.mark.sample(7)
 def test_script_without_the_bug_is_right(define):
     """Nothing is found where nothing is wrong."""
     kernel = build(define, bug=False)

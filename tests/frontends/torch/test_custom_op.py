@@ -96,6 +96,7 @@ def gradients(function, x, gate):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.sample(2)
 def test_backends(backend):
     """Values and gradients are right, in one graph, for one size and for several."""
     compiled = function

@@ -229,6 +229,7 @@ def test_chosen():
 
 
 @pytest.mark.parametrize("name", ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"])
+@pytest.mark.sample(2)
 def test_scans(name):
     scan = getattr(aten, name).default
     for rows in ROWS.values():
@@ -541,6 +542,7 @@ def test_embedding_bag(mode, last):
 @pytest.mark.filterwarnings("ignore:hidet leaves 1 operator")  # the backward pass
 @pytest.mark.parametrize("dtype", [pytest.param(torch.int32, marks=pytest.mark.slow), torch.int64])
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.sample(1)
 def test_gradient_of_an_embedding_bag(mode, dtype):
     """What the backward pass takes has the types of eager torch."""
     module = torch.nn.EmbeddingBag(20, 7, mode=mode, padding_idx=2)
@@ -610,6 +612,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize("name", EXACT)
+@pytest.mark.sample(4)
 def test_bessel(name):
     """What cancels out at the roots is as good as the amplitude."""
     target = getattr(aten, name).default

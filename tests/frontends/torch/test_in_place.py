@@ -115,6 +115,7 @@ def accumulated(cache, k, pos):
     "write",
     [index_copy, index_put, slices, select, select_slice, strided, accumulated],
 )
+@pytest.mark.sample(3)
 def test_a_cache_is_written_where_it_lies(write):
     # Integers, whose sums are exact.
     cache, k = (torch.randint(-9, 10, size).float() for size in (CACHE, (2, 4, 1, 8)))

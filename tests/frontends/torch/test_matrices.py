@@ -38,6 +38,7 @@ def check(target, *arguments, **keywords):
 
 
 @rectangles
+@pytest.mark.sample(3)
 def test_factors(x):
     check(aten.linalg_lu_factor_ex.default, x)
     if x.numel() > 0:
@@ -181,6 +182,7 @@ ALWAYS = "inv", "qr"
         for name, function in FUNCTIONS.items()
     ],
 )
+@pytest.mark.sample(1)
 def test_compiled(function):
     """Programs give values and gradients, in float32 too, and nothing is left to eager torch."""
     torch.compiler.reset()

@@ -68,6 +68,7 @@ TOLERANCES = {torch.float32: 1e-5, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 @pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sample(6)
 def test_model_in_lower_precision(name, dtype, make, programs):
     """The program has the types of the model, and nothing is left to eager torch."""
     model, x = make(name)

@@ -52,6 +52,7 @@ def test_known_answers(counter, key, words):
 
 
 @pytest.mark.parametrize("size", [(), (1,), (3, 5), (2, 3, 4), (257, 129), (0, 4)])
+@pytest.mark.sample(2)
 def test_programs_agree_with_eager_torch(size):
     """A program computes the same bits as `random` does in eager torch, and close normal ones."""
     kinds = [
@@ -106,6 +107,7 @@ CONTINUOUS = {
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.sample(7)
 def test_continuous_distributions(name, dtype):
     """The largest distance from the distribution is what chance exceeds once in 10^5 times."""
     function, distribution = CONTINUOUS[name]
@@ -155,6 +157,7 @@ DISCRETE = {
 
 
 @pytest.mark.parametrize("name", DISCRETE)
+@pytest.mark.sample(5)
 def test_discrete_distributions(name):
     """Each value comes as often as it should, within five standard deviations."""
     function, shares = DISCRETE[name]

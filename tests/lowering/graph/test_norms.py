@@ -26,6 +26,7 @@ from hidet.testing.numeric import assert_close
     ],
 )
 @torch.no_grad()
+@pytest.mark.sample(3)
 def test_group_norm(extents, groups, kernels):
     """Means are far from zero, so that a difference of sums of squares would be too inexact."""
     conv = (nn.Conv1d, nn.Conv2d)[len(extents) - 1](3, 16, 1)
@@ -84,6 +85,7 @@ class Statistic(nn.Module):
     ],
 )
 @torch.no_grad()
+@pytest.mark.sample(4)
 def test_long_rows(function, shape, kernels):
     """A few long rows take further kernels, so that many blocks read them."""
     x = 100 + torch.randn(shape)

@@ -58,6 +58,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("instruction", "tile", "batch", "sizes", "masked", "causal"), CASES)
+@pytest.mark.sample(4)
 def test_configs(check, choose, instruction, tile, batch, sizes, masked, causal):
     """Tiles that sizes do not divide, masks of both kinds, queries without keys."""
     dtype, tolerance = DTYPES[instruction]
@@ -137,6 +138,7 @@ def test_choice(sizes):
 
 
 @pytest.mark.parametrize("sizes", CHOSEN)
+@pytest.mark.sample(2)
 def test_first_choices_fit_into_registers(check_ptxas, sizes):
     """The ptxas of the first choice for Hopper neither serializes matmuls nor spills."""
     module, _ = operators(*sizes)

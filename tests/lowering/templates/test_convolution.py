@@ -84,6 +84,7 @@ def check_convolution(check, x, w, options, kernels, choices):
 @pytest.mark.parametrize(
     "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 10))]
 )
+@pytest.mark.sample(3)
 def test_random_convolutions(check, choose, seed):
     """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
     draw = random.Random(seed)
@@ -212,6 +213,7 @@ NAME = "m64n32k16_f16_f32"
     ],
     ids=["tiles over rows and images", "panels", "clusters", "few channels"],
 )
+@pytest.mark.sample(2)
 def test_images_that_come_by_tma(check, choose, images, filters, options, choice):
     """Places and taps of all kinds, in tiles that end where no row and no image does."""
     torch.manual_seed(0)

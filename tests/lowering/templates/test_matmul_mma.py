@@ -116,6 +116,7 @@ QUICK = {
         if blocking.instruction != WGMMA_TF32 or orientation == "nt"  # which TMA rounds
     ],
 )
+@pytest.mark.sample(8)
 def test_orientations(check, choose, blocking, transposed):
     """Operands whose rows or columns are contiguous, of sizes that no tile divides."""
     dtype = DTYPES[blocking.instruction]
@@ -205,6 +206,7 @@ def test_sizes(check, choose, m, n, k, blocking):
     ],
 )
 @pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.sample(3)
 def test_staged_rows_that_are_not_aligned(check, choose, blocking, has_bias):
     """Warps store rows of an odd number of elements; a bias is not read out of bounds."""
     m, n, k = 150, 301, 72
@@ -233,6 +235,7 @@ def test_staged_rows_that_are_not_aligned(check, choose, blocking, has_bias):
         (replace(STAGED, block_n=256, instruction="m64n256k16_f16_f32", schedule="pingpong"), 304),
     ],
 )
+@pytest.mark.sample(1)
 def test_staged_outputs(check, choose, blocking, n):
     """A sum and its GELU, which gradients need, go through the same shared memory in turns."""
     m, k = 200, 72
@@ -276,6 +279,7 @@ RESIDUAL = replace(
         (1, 70, 264, 41),
     ],
 )
+@pytest.mark.sample(3)
 def test_staged_residual(check, choose, blocking, batch, m, n, k):
     """A residual comes and the result goes through the same shared memory, tile after tile."""
     x, w = torch.randn(batch, m, k).half(), torch.randn(batch, k, n).half()
@@ -337,6 +341,7 @@ def test_batches(check, choose):
 
 
 @pytest.mark.parametrize("blocking", [SMALL, STAGED, RESIDUAL, replace(STAGED, epilogue="direct")])
+@pytest.mark.sample(2)
 def test_batches_of_batches(check, choose, blocking):
     """The places of a residual, which is loaded ahead of the loop, are computed ahead of it."""
     x, w = torch.randn(2, 3, 70, 72).half(), torch.randn(1, 3, 72, 136).half()

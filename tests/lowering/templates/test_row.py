@@ -88,6 +88,7 @@ def test_any_axes(check, axes, keepdims):
 
 @pytest.mark.parametrize("columns", [16, 50, 99, 768])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.sample(3)
 def test_adjacent_rows(check, columns, dtype):
     """Sums over the first dimension: lanes are across rows, whose number is any."""
     x, t = torch.rand(3, 70, columns).to(dtype), {4: "f32", 2: "f16"}[dtype.itemsize]

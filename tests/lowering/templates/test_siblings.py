@@ -39,6 +39,7 @@ GATES = {
 
 
 @pytest.mark.parametrize(("blocking", "dtype"), GATES.values(), ids=GATES)
+@pytest.mark.sample(2)
 def test_one_result_of_two_products(check, choose, blocking, dtype):
     """The gate and what passes it, and a residual, of sizes that no tile divides."""
     m, n, k = 72, 152, 136
@@ -69,6 +70,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize(("blocking", "dtype"), HEADS.values(), ids=HEADS)
+@pytest.mark.sample(2)
 def test_products_of_several_widths(check, choose, monkeypatch, blocking, dtype):
     """Queries, and fewer keys and values, each with a bias; weights as torch has them."""
     monkeypatch.setattr(fuse, "worth_sharing", lambda *_: True)

@@ -27,6 +27,7 @@ def random(*shape):
 
 @pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("special", [None, *SPECIALS])
+@pytest.mark.sample(6)
 def test_joins(tmp_path, name, special):
     """What is not finite stays what torch makes of it, in later elements only."""
     x = random(3, 50, 2)
@@ -56,6 +57,7 @@ KIND = ("float64", 3, 50, 2)
     ],
     ids=str,
 )
+@pytest.mark.sample(2)
 def test_shapes(tmp_path, shape, columns, runs):
     """Runs that are short or empty, rows in vectors or not, and blocks with fewer columns."""
     with option.context(cache_dir=tmp_path, strict=True):
@@ -66,6 +68,7 @@ def test_shapes(tmp_path, shape, columns, runs):
 
 
 @pytest.mark.parametrize("shape", [(2, 700), (3, 9), (1, 130, 3)], ids=str)
+@pytest.mark.sample(1)
 def test_parts(tmp_path, monkeypatch, shape):
     """Rows that do not fit in shared memory are scanned in parts."""
     monkeypatch.setattr(scans, "SHARED_BYTES", 256)

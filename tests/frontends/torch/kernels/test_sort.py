@@ -13,6 +13,7 @@ from hidet.frontends.torch.kernels.sort import sort_rows
 
 
 @pytest.mark.parametrize(("length", "threads"), [(2, 32), (33, 32), (64, 32), (300, 64), (600, 32)])
+@pytest.mark.sample(2)
 def test_ascending(tmp_path, length, threads):
     """Any length, with several warps, of which some wait for each other and some do not."""
     rows = random.randint(2, 6)
