@@ -129,6 +129,7 @@ def test_entries_of_the_changelog(grown):
         assert entry in section.splitlines()
 
 
+@pytest.mark.slow
 def test_everything_new_passes_its_tests(grown):
     """The style, the registry and the lit tests of all that is new."""
     copy, _ = grown

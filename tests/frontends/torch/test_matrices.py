@@ -199,6 +199,7 @@ def test_compiled(function):
         torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_values_without_vectors():
     """Vectors are torch's, which computes them if they are used."""
 

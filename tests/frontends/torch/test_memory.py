@@ -4,6 +4,7 @@ import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 from torch import nn
 
@@ -34,6 +35,7 @@ def test_a_deleted_model_is_freed():
     assert [each() for each in references] == [None] * len(references)
 
 
+@pytest.mark.slow
 def test_four_threads_and_new_weights():
     """Calls of several threads, with collections between; after each update values are right."""
     torch._dynamo.reset()
