@@ -35,11 +35,16 @@ def pytest_collection_modifyitems(items):
     return result
 
 
+def _has_own_place(item):
+    """Return whether a test runs elsewhere: with the slow ones, or on a GPU."""
+    return any(item.get_closest_marker(name) for name in ("slow", "gpu"))
+
+
 def _sample(items):
     """Mark the cases of a sampled test `slow`, but for so many of them, evenly spaced."""
     cases = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
+        if item.get_closest_marker("sample") and not _has_own_place(item):
             cases[item.path, item.originalname].append(item)
     for found in cases.values():
         count = found[0].get_closest_marker("sample").args[0]

@@ -26,8 +26,11 @@ class CudaServices:
         self._thread = _Thread()
         FORK_HANDLERS.add(self)
         with torch.cuda.device(device):
-            torch.empty(1, device=device)  # creates the primary context, and makes it current
+            torch.empty(1, device=device)  # creates the primary context
             self._context = self.call("cuCtxGetCurrent")
+            if not int(self._context):  # memory from torch's cache makes none current in a thread
+                number = self.call("cuDeviceGet", device.index)
+                self._context = self.call("cuDevicePrimaryCtxRetain", number)
         # The handle of the caller's current stream, and the current GPU. inductor's generated code
         # calls these; the public functions take 2 us longer per call.
         torch_bindings: Any = import_module("torch._C")

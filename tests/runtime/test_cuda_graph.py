@@ -327,6 +327,22 @@ def test_gpu_new_thread(load_on_gpu, plans):
 
 
 @pytest.mark.gpu
+def test_gpu_loaded_in_a_new_thread(load_on_gpu, plans):
+    """A thread without a current context, whose memory comes from torch's cache."""
+    x, w = (torch.randn(plans.size, device="cuda") for _ in range(2))
+    torch.empty(1 << 20, device="cuda")  # goes to the cache
+    results = []
+
+    def load_and_run():
+        results.extend(load_on_gpu(plans.simple()).run([x], [w]))
+
+    thread = threading.Thread(target=load_and_run)
+    thread.start()
+    thread.join()
+    torch.testing.assert_close(results[1], 2 * (x + w))
+
+
+@pytest.mark.gpu
 def test_gpu_child_of_a_fork(load_on_gpu, plans):
     """A child cannot use the GPU, and hears so from torch."""
     executor = load_on_gpu(plans.simple())

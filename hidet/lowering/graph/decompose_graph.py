@@ -24,9 +24,9 @@ from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.attention import ATTENTION
-from hidet.lowering.graph.filter_gradient import decompose_filter_gradient
+from hidet.lowering.graph.filter_gradient import RUN, decompose_filter_gradient
 from hidet.lowering.graph.graph_builder import GraphBuilder
-from hidet.lowering.graph.memory_order import reads_columns
+from hidet.lowering.graph.memory_order import is_read_transposed, reads_columns
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
 from hidet.lowering.graph.pointwise import decompose_pointwise, has_channels_first_only
 from hidet.lowering.graph.reductions import SPLIT, split_reduction, split_variance
@@ -47,10 +47,11 @@ def decompose_matmul(b: GraphBuilder, op: graph.MatmulOp, arch: Arch) -> SSAValu
     """A matmul of f16 or bf16 is accumulated in f32 and cast, so that epilogues use f32.
 
     Large operands of TF32 are packed along K: tensor cores transpose 16-bit elements only. If
-    columns are adjacent in memory, the transposed product is computed, so that the result's are.
+    columns are adjacent in memory, or what reads the result transposes it, the transposed product
+    is computed, so that the result's columns are adjacent.
     """
     element, lhs, rhs = op.result_type.element_type, op.lhs, op.rhs
-    is_swapped = reads_columns(op)
+    is_swapped = reads_columns(op) or is_read_transposed(op.result)
     if is_swapped:
         lhs, rhs = b.transposed(rhs), b.transposed(lhs)
     if op.precision.data == "tf32" and is_large(lhs, rhs):
@@ -148,10 +149,6 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValu
         total = b.emit(graph.AddOp(total, bias))
     result = b.cast(total, element_type(op.x))
     return b.transposed(result) if is_swapped else b.reshape(result, op.result_type.get_shape())
-
-
-RUN = 4
-"""The channels of a vector load, to which channels are padded."""
 
 
 def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:

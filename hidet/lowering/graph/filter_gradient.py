@@ -13,6 +13,10 @@ BLOCKS, CHANNELS, ROWS = 4, 64, 4
 """The blocks per multiprocessor that the gradient of depthwise filters is worth, the channels that
 one of them has, about, and the fewest rows of a part."""
 
+MAX_SPAN = 64
+"""The most rows and pixels under a filter: threads have a row of it each, and its pixels in
+registers."""
+
 RUN = 4
 """The channels of a vector load, to which channels are padded."""
 
@@ -24,10 +28,18 @@ def decompose_filter_gradient(
 
     Channels are last in its operands, as in memory: pixels are no copy of them in another order.
     """
-    groups, (filters, depth, *_) = op.groups.value.data, op.result_type.get_shape()
-    is_depthwise = groups > 1 and filters == groups and depth == 1
-    total = depthwise(b, op, arch) if is_depthwise else product(b, op)
+    total = depthwise(b, op, arch) if is_depthwise(op) else product(b, op)
     return b.cast(total, op.result_type.element_type)
+
+
+def is_depthwise(op: graph.Conv2dFilterGradientOp) -> bool:
+    """Return whether filters have a channel each, and their windows fit into registers."""
+    groups, (filters, depth, *_) = op.groups.value.data, op.result_type.get_shape()
+    spans = (
+        step * (taps - 1) + 1
+        for taps, step in zip(op.window.kernel, op.window.dilation, strict=True)
+    )
+    return groups > 1 and filters == groups and depth == 1 and max(spans) <= MAX_SPAN
 
 
 def product(b: GraphBuilder, op: graph.Conv2dFilterGradientOp) -> SSAValue:

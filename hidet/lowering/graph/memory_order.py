@@ -57,6 +57,30 @@ def reads_columns(op: graph.LinearOp | graph.MatmulOp, products: int = 1) -> boo
     return _is_constant(weight) and adjacent_dim(x, products) == len(shape) - 2
 
 
+def is_read_transposed(x: SSAValue) -> bool:
+    """Return whether all that reads matrices [.., M, N] transposes them, possibly after a scale.
+
+    The gradient of a transposed key is one: it is a product [.., E, S] of what is [.., S, E].
+    """
+    rank = len(shape_of(x))
+    if len(users := [*x.uses]) != 1 or rank < 3:
+        return False
+    user = users[0].operation
+    match user:
+        case graph.PermuteOp():
+            return user.dims.get_values()[-1] == rank - 2
+        case graph.MulOp():
+            other = next(each for each in user.operands if each is not x)
+            return shape_of(other) == () and is_read_transposed(user.result)
+        case graph.ReshapeOp():
+            keeps = shape_of(user.result)[-2:] == shape_of(x)[-2:]
+            return keeps and is_read_transposed(user.result)
+        case graph.CastOp():
+            return is_read_transposed(user.result)
+        case _:
+            return False
+
+
 def _is_constant(x: SSAValue) -> bool:
     """Return whether a value is a view of a constant."""
     while isinstance(x.owner, VIEWS):

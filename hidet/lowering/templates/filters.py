@@ -151,7 +151,7 @@ ELEMENT_COST, LOAD_COST = 4.2, 0.5
 """The instructions of an element that is loaded, for its conversion, padding and address, and of
 the load itself.
 
-Fitted, with all constants here, to 345 kernels on an H200, with filters of 3, 5 and 7 rows and
+Fitted, with all constants here, to 390 kernels on an H200, with filters of 3, 5 and 7 rows and
 images of 7 to 112: the first choice has 0.92 of the speed of the best one of each problem
 (geometric mean; the worst has 0.75)."""
 

@@ -233,6 +233,15 @@ func.func @filter(%x : tensor<8x64x32x32xf16>, %g : tensor<8x32x16x16xf16>) -> t
 // CHECK:         %gradient = graph.matmul {{.*}} : (tensor<2x16x2048xf16>, tensor<2x2048x288xf16>) -> tensor<2x16x288xf32>
 // CHECK-NOT:     graph.pack
 
+// Windows of depthwise filters that are too large for registers are read by matmuls, too.
+func.func @long_filter(%x : tensor<8x64x1x512xf16>, %g : tensor<8x64x1x257xf16>) -> tensor<64x1x1x256xf16> {
+  %y = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 1, 256>, groups = 64 : i64} : (tensor<8x64x1x512xf16>, tensor<8x64x1x257xf16>) -> tensor<64x1x1x256xf16>
+  func.return %y : tensor<64x1x1x256xf16>
+}
+
+// CHECK-LABEL: func.func @long_filter
+// CHECK:         graph.matmul {{.*}} : (tensor<64x1x2056xf16>, tensor<64x2056x256xf16>) -> tensor<64x1x256xf32>
+
 // TF32 tensor cores need operands that are contiguous along the pixels.
 func.func @filter_tf32(%x : tensor<8x64x32x32xf32>, %g : tensor<8x32x32x32xf32>) -> tensor<32x64x1x1xf32> {
   %y = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 1, 1>, precision = "tf32"} : (tensor<8x64x32x32xf32>, tensor<8x32x32x32xf32>) -> tensor<32x64x1x1xf32>
@@ -243,6 +252,31 @@ func.func @filter_tf32(%x : tensor<8x64x32x32xf32>, %g : tensor<8x32x32x32xf32>)
 // CHECK:         graph.pack %x {dims = array<i64: 1, 2, 3, 0>}
 // CHECK:         graph.pack %g {dims = array<i64: 1, 2, 3, 0>}
 // CHECK:         graph.matmul {{.*}}precision = "tf32"
+
+// A product that is transposed, after a scale, is computed transposed.
+func.func @read_transposed(%q : tensor<6x32x49xf16>, %s : tensor<6x49x49xf16>) -> tensor<2x3x49x32xf32> {
+  %0 = graph.matmul %q, %s : (tensor<6x32x49xf16>, tensor<6x49x49xf16>) -> tensor<6x32x49xf16>
+  %1 = graph.cast %0 : (tensor<6x32x49xf16>) -> tensor<6x32x49xf32>
+  %2 = graph.reshape %1 : (tensor<6x32x49xf32>) -> tensor<2x3x32x49xf32>
+  %3 = graph.fill 0.5 : f32 : tensor<f32>
+  %4 = graph.mul %2, %3 : (tensor<2x3x32x49xf32>, tensor<f32>) -> tensor<2x3x32x49xf32>
+  %5 = graph.permute %4 {dims = array<i64: 0, 1, 3, 2>} : (tensor<2x3x32x49xf32>) -> tensor<2x3x49x32xf32>
+  func.return %5 : tensor<2x3x49x32xf32>
+}
+
+// CHECK-LABEL: func.func @read_transposed
+// CHECK:         graph.matmul {{.*}} : (tensor<6x49x49xf16>, tensor<6x49x32xf16>) -> tensor<6x49x32xf32>
+
+// One that something else reads, too, is not.
+func.func @read_both_ways(%q : tensor<6x32x49xf16>, %s : tensor<6x49x49xf16>) -> (tensor<6x49x32xf16>, tensor<6x32x49xf16>) {
+  %0 = graph.matmul %q, %s : (tensor<6x32x49xf16>, tensor<6x49x49xf16>) -> tensor<6x32x49xf16>
+  %1 = graph.permute %0 {dims = array<i64: 0, 2, 1>} : (tensor<6x32x49xf16>) -> tensor<6x49x32xf16>
+  %2 = graph.relu %0 : tensor<6x32x49xf16>
+  func.return %1, %2 : tensor<6x49x32xf16>, tensor<6x32x49xf16>
+}
+
+// CHECK-LABEL: func.func @read_both_ways
+// CHECK:         graph.matmul %q, %s : (tensor<6x32x49xf16>, tensor<6x49x49xf16>) -> tensor<6x32x49xf32>
 
 // Attention falls into products around a softmax, which stays one if its rows are short.
 func.func @attention(%q : tensor<2x4x16xf32>) -> tensor<2x4x16xf32> {

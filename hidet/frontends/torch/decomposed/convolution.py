@@ -142,9 +142,9 @@ def _extended(x: Tensor, starts: Sequence[int], sizes: Sequence[int]) -> Tensor:
 
 
 def _of_weight(image: Tensor, grad: Tensor, shape: Sequence[int], steps: Steps) -> Tensor:
-    """Return the gradient of the weight: a convolution of the image by the gradient.
+    """Return the gradient of the weight: an operator, or of 3D ones a convolution by the gradient.
 
-    Batch and channels are exchanged, and so are stride and dilation.
+    Then batch and channels are exchanged, and so are stride and dilation.
     """
     count, rest, groups = image.shape[0], image.shape[2:], steps.groups
     if len(rest) <= 2:
