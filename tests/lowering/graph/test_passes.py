@@ -25,6 +25,7 @@ from hidet.lowering.single_walk import apply_rules
 from hidet.testing.numeric import assert_close
 
 ALWAYS_DECOMPOSED = {
+    graph.Conv2dFilterGradientOp,
     graph.LayerNormOp,
     graph.LinearOp,
     graph.RmsNormOp,
