@@ -92,6 +92,7 @@ def test_lines(page):
 
 
 @pytest.mark.parametrize("text", cases("python"))
+@pytest.mark.sample(26)
 def test_python(text, tmp_path):
     """Python blocks run, from a file: scripts are read from their source."""
     path = tmp_path / "block.py"

@@ -49,7 +49,7 @@ print([name for name in os.listdir(tempfile.gettempdir()) if name.startswith("hi
 
 @pytest.mark.parametrize("compiler", ["known", "unknown"])
 @pytest.mark.parametrize("limit", ["files 0", "size 0"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_files_run_out(tmp_path, compiler, limit):
     """An error of hidet names the limit; the next call, without it, succeeds."""
     (tmp_path / "temporary").mkdir()

@@ -104,6 +104,7 @@ OPERATORS = {
 
 
 @pytest.mark.parametrize("function", OPERATORS.values(), ids=OPERATORS)
+@pytest.mark.sample(5)
 def test_operators(function):
     """Python's operators compute what torch's do."""
     result = function(hidet.from_torch(X), hidet.from_torch(Y))

@@ -86,6 +86,7 @@ def grown(copy):
     return copy, changed
 
 
+@pytest.mark.slow
 def test_few_files_change(grown):
     """One declaration has nearly all of it."""
     most = {"pass": 2, "op": 1, "operator": 3, "instruction": 2}

@@ -240,6 +240,7 @@ def check(graph):
     torch.testing.assert_close(out.double(), wide, rtol=1e-5, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_compiled_programs(tmp_path):
     """Spaces 1 and 0, cold and warm: the winners are in the program, and it is right."""
     folder = tmp_path / "cache"

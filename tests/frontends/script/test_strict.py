@@ -56,6 +56,7 @@ def arguments_of(define):
 
 
 @pytest.mark.parametrize("define", SCRIPTS, ids=lambda define: define.__name__)
+@pytest.mark.sample(10)
 def test_bug_is_found(define):
     """Whatever the order of threads, the call is an error that names script, line and seed."""
     kernel = build(define, bug=True)

@@ -59,6 +59,7 @@ def arguments_of(define):
 
 
 @pytest.mark.parametrize("define", SCRIPTS, ids=lambda define: define.__name__)
+@pytest.mark.sample(5)
 def test_bug_is_found(define, monkeypatch):
     """Whatever the order of threads, the call is an error that names script, line and seed."""
     if define in MODULE.VERBS:

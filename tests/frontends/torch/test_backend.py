@@ -338,6 +338,7 @@ FOUND = (
     ],
     ids=["by the import", "twice"],
 )
+@pytest.mark.sample(1)
 def test_registered(code):
     """torch knows the backend by its name, and finds this one under it."""
     result = run_python(code)

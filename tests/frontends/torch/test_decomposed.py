@@ -229,7 +229,7 @@ def test_chosen():
 
 
 @pytest.mark.parametrize("name", ["cummax", "cummin", "cumprod", "cumsum", "logcumsumexp"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_scans(name):
     scan = getattr(aten, name).default
     for rows in ROWS.values():

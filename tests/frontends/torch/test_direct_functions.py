@@ -174,6 +174,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sample(6)
 def test_functions(name, programs):
     function, *inputs = CASES[name]
     torch.testing.assert_close(hidet.compile(function, *inputs)(*inputs), function(*inputs))

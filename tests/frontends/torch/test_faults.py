@@ -111,6 +111,7 @@ WRITES = {
 
 @pytest.mark.filterwarnings("ignore:.*reduce:UserWarning")  # torch's, of what it calls beta
 @pytest.mark.parametrize("write", WRITES)
+@pytest.mark.sample(4)
 def test_bad_place(x, write):
     """What is written, or counted, at places that are not there is refused as well."""
     write = WRITES[write]

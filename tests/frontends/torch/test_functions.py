@@ -178,6 +178,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.sample(37)
 def test_function(name, programs):
     """A compiled function does what the function does."""
     function, *arguments = FUNCTIONS[name]

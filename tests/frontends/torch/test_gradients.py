@@ -102,6 +102,7 @@ MODELS = {
 
 @pytest.mark.parametrize("train", [True, False], ids=["train", "eval"])
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.sample(15)
 def test_gradients(programs, name, train):
     """All of forward and backward is compiled; a second step computes the same as the first."""
     torch.manual_seed(3)

@@ -64,6 +64,7 @@ CASES = {
         for attention in ("sdpa", "eager")
     ],
 )
+@pytest.mark.sample(4)
 def test_model(name, attention, programs):
     """The program computes what the model does."""
     torch.manual_seed(7)
