@@ -78,8 +78,8 @@ func.func @forward(%x : tensor<33x40xf32>) -> tensor<33x50xf32> {
 
 // SOURCE:      extern "C" __global__ void __launch_bounds__(64, 8) matmul_r_kernel(
 // SOURCE-NEXT:     const float* __restrict__ w,
-// SOURCE:        __shared__ __align__(16) float sa{{.*}}[32][32];
-// SOURCE:        for (int k0 = 0; k0 < 40; k0 += 32) {
+// SOURCE:        __shared__ __align__(16) float sa{{.*}}[32][16];
+// SOURCE:        for (int k0 = 0; k0 < 40; k0 += 16) {
 // SOURCE:          hidet::sync_threads();
 // SOURCE:            acc[i][j] += sa[
 // SOURCE:        out[{{.*}}] = hidet::maximum(acc[i][j] + b[{{.*}}], 0.0f);
