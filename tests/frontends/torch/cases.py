@@ -7,6 +7,7 @@ import torch
 from hidet.dialects import graph
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, UnaryOp
 from hidet.frontends.torch.attention import GRADIENTS, WHOLE
+from hidet.frontends.torch.decomposed.convolution import FILTER_GRADIENT
 from hidet.frontends.torch.operators.emitter import overloads_of
 from hidet.frontends.torch.philox import RANDOM
 
@@ -418,6 +419,17 @@ CASES = [
         [0],
         1,
     ),
+    case(
+        FILTER_GRADIENT,
+        floats(2, 4, 7, 6),
+        floats(2, 6, 4, 4),
+        [3, 2],
+        [2, 1],
+        [1, 0],
+        [1, 2],
+        2,
+    ),
+    case(FILTER_GRADIENT, floats(2, 4, 9), floats(2, 4, 5), [3], [2], [1], [1], 4),
     case(
         aten._scaled_dot_product_flash_attention_for_cpu.default,
         floats(2, 3, 5, 4),
