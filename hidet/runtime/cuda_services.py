@@ -27,10 +27,7 @@ class CudaServices:
         FORK_HANDLERS.add(self)
         with torch.cuda.device(device):
             torch.empty(1, device=device)  # creates the primary context
-            self._context = self.call("cuCtxGetCurrent")
-            if not int(self._context):  # memory from torch's cache makes none current in a thread
-                number = self.call("cuDeviceGet", device.index)
-                self._context = self.call("cuDevicePrimaryCtxRetain", number)
+            self._context = self.context()
         # The handle of the caller's current stream, and the current GPU. inductor's generated code
         # calls these; the public functions take 2 us longer per call.
         torch_bindings: Any = import_module("torch._C")
@@ -56,6 +53,17 @@ class CudaServices:
             text = f"{status.name}: {description.decode()}" if description else status.name
             raise CudaError(name, int(status), text, where=str(self.device))
         return result[1:]
+
+    def context(self) -> Any:
+        """Return the GPU's primary context, which exists.
+
+        It is that of this thread, unless the thread has none: memory from torch's cache is no call
+        that makes one current.
+        """
+        current = self.call("cuCtxGetCurrent")
+        if int(current):
+            return current
+        return self.call("cuDevicePrimaryCtxRetain", self.call("cuDeviceGet", self.device.index))
 
     def function(self, name: str) -> int:
         """Return the address of a driver function, whose stream 0 is the legacy default stream."""

@@ -268,6 +268,20 @@ def test_constant_outputs_without_launches_are_ready_for_other_streams(services,
     assert log[-1] == "cuStreamSynchronize"
 
 
+@pytest.mark.parametrize(("current", "found"), [(0, 31), (5, 5)])
+def test_context(services, monkeypatch, current, found):
+    """A thread without a current context gets that of its GPU."""
+    answers = {
+        "cuCtxGetCurrent": lambda: (current,),
+        "cuDeviceGet": lambda number: (number + 10,),
+        "cuDevicePrimaryCtxRetain": lambda device: (device + 20,),
+    }
+    for name, answer in answers.items():
+        monkeypatch.setattr(services.driver, name, answer, raising=False)
+    services.device = torch.device("cuda", 1)
+    assert services.context() == found
+
+
 @pytest.fixture
 def load_on_gpu(gpu_cubin):
     """Give a function that loads a plan on the GPU."""
