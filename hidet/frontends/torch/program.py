@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
 from hidet import option
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type
+from hidet.dialects.walking import ops_of_class
 from hidet.errors import HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.settings import Settings
@@ -62,21 +62,15 @@ def compile_module(imported: ImportedGraph, settings: Settings) -> "CompiledGrap
     return compiled
 
 
-_CONTRACTIONS = (
-    *(graph.MatmulOp, graph.GroupedMatmulOp, graph.LinearOp),
-    *(graph.Conv2dOp, graph.Conv2dFilterGradientOp, graph.ScaledDotProductAttentionOp),
-)
-
-
 def set_precision(module: ModuleOp, settings: Settings) -> None:
-    """Set the precision of the matmuls of a GPU program according to the settings."""
-    for op in module.walk():
-        if not isinstance(op, _CONTRACTIONS):
+    """Set the precision of the operators of a GPU program that have one by the settings."""
+    for op in ops_of_class(module, graph.GraphOp):
+        if "precision" not in op.get_irdl_definition().properties:
             continue
         if not settings["use_tensor_core"]:
-            op.precision = StringAttr("fma")
+            op.properties["precision"] = StringAttr("fma")
         elif settings["use_fp16_reduction"] and element_type(op.operands[0]) == f16:
-            op.precision = StringAttr("f16")
+            op.properties["precision"] = StringAttr("f16")
 
 
 class CompiledProgram:
@@ -121,8 +115,7 @@ class CompiledProgram:
             self._constants = lambda _: look_up
         plain = [Returned("result", number) for number in range(len(imported.outputs))]
         is_plain = imported.outputs == plain and not imported.updates
-        self._outputs = None if is_plain else [*map(_maker, imported.outputs)]
-        self._updates = [(number, _maker(content)) for number, content in imported.updates]
+        self._outputs = None if is_plain else tuple(imported.outputs)
 
     @property
     def weights(self) -> list[Any]:
@@ -136,8 +129,8 @@ class CompiledProgram:
             return results
         if self._weights:
             arguments = [*self.weights, *arguments]
-        outputs = [make(results, arguments) for make in self._outputs]
-        updates = [(number, make(results, arguments)) for number, make in self._updates]
+        outputs = [output_of(returned, results, arguments) for returned in self._outputs]
+        updates = [(n, output_of(e, results, arguments)) for n, e in self.interface.updates]
         for number, content in updates:
             arguments[number].detach().copy_(content)
         return outputs
@@ -165,23 +158,12 @@ def _entry(
     return table, key, source.span
 
 
-def _taker(source: Source) -> Callable[[Arguments], torch.Tensor]:
-    """Return a function that reads an argument or constant as the program takes it."""
-    number, span = source.origin, source.span
-    if isinstance(number, int) and not source.is_complex:
-        if span is None:
-            return itemgetter(number)
-        return lambda arguments: arguments[number].as_strided((span,), (1,))
-    return partial(read, source)
-
-
 def _reader(sources: Sequence[Source]) -> Callable[[Arguments], Sequence[torch.Tensor]]:
     """Return a function that picks the tensors of a program out of the arguments."""
     plain = [s for s in sources if s.span is None and not s.is_complex]
     positions = [s.origin for s in plain if isinstance(s.origin, int)]
     if len(positions) < len(sources):
-        takers = [*map(_taker, sources)]
-        return lambda arguments: [take(arguments) for take in takers]
+        return lambda arguments: [read(source, arguments) for source in sources]
     # Weights are mostly contiguous, before or after the inputs: slices are the fastest way.
     match _runs(positions):
         case []:
@@ -212,18 +194,6 @@ def read(source: Source, arguments: Arguments) -> torch.Tensor:
 def _origin(origin: int | torch.Tensor, arguments: Arguments) -> torch.Tensor:
     """Return the argument of a number, or the constant itself."""
     return arguments[origin] if isinstance(origin, int) else origin
-
-
-def _maker(returned: Returned) -> Callable[[Sequence[torch.Tensor], Arguments], Any]:
-    """Return a function that makes one output of the FX graph: training has hundreds of them."""
-    view = returned.view
-    if returned.kind == "result" and returned.dtype is None:
-        number: int = returned.origin
-        if view is None:
-            return lambda results, _: results[number]
-        where = view.shape, view.strides, view.offset  # results are at the start of their memory
-        return lambda results, _: results[number].as_strided(*where)
-    return partial(output_of, returned)
 
 
 def output_of(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:

@@ -9,7 +9,14 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f16, f32
 
 import hidet.torch
 from hidet import option
-from hidet.dialects.graph import ConstantOp, Conv2dOp, LinearOp, MatmulOp
+from hidet.dialects.graph import (
+    AttentionLogsumexpOp,
+    ConstantOp,
+    Conv2dFilterGradientOp,
+    Conv2dOp,
+    LinearOp,
+    MatmulOp,
+)
 from hidet.errors import OptionError
 from hidet.frontends.torch import program
 from hidet.frontends.torch.settings import FLAGS, DynamoConfig, Settings, dynamo_config
@@ -120,6 +127,22 @@ def test_precision_of_products(flags, precisions):
     products = [MatmulOp(each.result, each.result) for each in (half, single)]
     program.set_precision(ModuleOp([half, single, *products]), Settings(flags=flags))
     assert [op.precision.data for op in products] == precisions
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: Conv2dFilterGradientOp(x, x, kernel=(1, 1)),
+        lambda x: AttentionLogsumexpOp(x, x, None),
+    ],
+    ids=["filters", "attention"],
+)
+def test_precision_of_gradients(make):
+    half = ConstantOp("p0", result=TensorType(f16, [2, 4, 4, 4]))
+    op = make(half.result)
+    flags = {"use_tensor_core": False}
+    program.set_precision(ModuleOp([half, op]), Settings(flags=flags))
+    assert op.precision.data == "fma"
 
 
 def test_correctness_report(programs, capsys):
