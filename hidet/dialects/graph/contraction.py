@@ -2,7 +2,7 @@
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from xdsl.dialects.builtin import BoolAttr, StringAttr, TensorType, f16
 from xdsl.ir import Attribute, SSAValue
@@ -259,8 +259,41 @@ class Conv2dOp(ProductOp):
         return TensorType(element, shape)
 
 
+class FilterGradientOp(ProductOp, ABC):
+    """An operator of images and `grad`, the gradient of their convolution, and its window."""
+
+    x = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    kernel = prop_def(INTS)
+    stride = prop_def(INTS, default_value=ints((1, 1)))
+    dilation = prop_def(INTS, default_value=ints((1, 1)))
+
+    @property
+    def window(self) -> Window:
+        """The sliding window."""
+        fields = self.kernel, self.stride, self.dilation
+        kernel, stride, dilation = (each.get_values() for each in fields)
+        return Window(kernel, stride, (0, 0), dilation)
+
+    def _check_operands(self) -> None:
+        """Raise `VerifyException` unless images and gradient fit to each other and the result."""
+        x, grad = tensor_type(self.x), tensor_type(self.grad)
+        if x.get_num_dims() != 4 or grad.get_num_dims() != 4:
+            raise self.invalid(f"input and gradient must have rank 4, got {x} and {grad}")
+        self.check_sum_element(x, self.result_type.element_type)
+        self.check_same_element(x, grad)
+        FLOATS.check(self.name, x)
+
+    def _check_gradient(self, *shape: int) -> None:
+        """Raise `VerifyException` unless the gradient has the shape of the convolution."""
+        if shape_of(self.grad) != shape:
+            raise self.invalid(
+                f"the gradient of input {self.x.type} must have shape {shape}, got {self.grad.type}"
+            )
+
+
 @irdl_op_definition
-class Conv2dFilterGradientOp(ProductOp):
+class Conv2dFilterGradientOp(FilterGradientOp):
     """The gradient [F, C / groups, KH, KW] of the filters of `graph.conv2d`.
 
     x [N, C, H, W] is what it convolves, `grad` [N, F, OH, OW] the gradient of its result.
@@ -268,38 +301,27 @@ class Conv2dFilterGradientOp(ProductOp):
 
     name = "graph.conv2d_filter_gradient"
 
-    x = operand_def(TENSOR)
-    grad = operand_def(TENSOR)
-    kernel = prop_def(INTS)
-    stride = prop_def(INTS, default_value=ints((1, 1)))
     padding = prop_def(INTS, default_value=ints((0, 0)))
-    dilation = prop_def(INTS, default_value=ints((1, 1)))
     groups = prop_def(INT, default_value=integer(1))
     precision = prop_def(StringAttr, default_value=IEEE)
 
     @property
     def window(self) -> Window:
         """The sliding window."""
-        fields = self.kernel, self.stride, self.padding, self.dilation
-        kernel, stride, padding, dilation = (each.get_values() for each in fields)
-        return Window(kernel, stride, padding, dilation)
+        return replace(super().window, padding=self.padding.get_values())
 
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
-        x, grad, groups = tensor_type(self.x), tensor_type(self.grad), self.groups.value.data
-        if x.get_num_dims() != 4 or grad.get_num_dims() != 4:
-            raise self.invalid(f"input and gradient must have rank 4, got {x} and {grad}")
-        element = self.result_type.element_type
-        self.check_sum_element(x, element)
-        self.check_same_element(x, grad)
-        FLOATS.check(self.name, x)
-        (images, channels, *sizes), (_, filters, *_) = x.get_shape(), grad.get_shape()
+        self._check_operands()
+        groups, (images, channels, *sizes) = self.groups.value.data, shape_of(self.x)
+        filters = shape_of(self.grad)[1]
         if groups < 1 or channels % groups or filters % groups:
-            raise self.invalid(f"{groups} groups do not fit input {x} and gradient {grad}")
-        found = (images, filters, *self.window.count(self.name, sizes))
-        if grad.get_shape() != found:
-            raise self.invalid(f"the gradient of input {x} must have shape {found}, got {grad}")
-        return TensorType(element, [filters, channels // groups, *self.window.kernel])
+            raise self.invalid(
+                f"{groups} groups do not fit input {self.x.type} and gradient {self.grad.type}"
+            )
+        self._check_gradient(images, filters, *self.window.count(self.name, sizes))
+        shape = [filters, channels // groups, *self.window.kernel]
+        return TensorType(self.result_type.element_type, shape)
 
 
 @irdl_op_definition
@@ -337,7 +359,7 @@ class DepthwiseConv2dOp(AnchorOp):
 
 
 @irdl_op_definition
-class DepthwiseFilterGradientOp(AnchorOp):
+class DepthwiseFilterGradientOp(FilterGradientOp, AnchorOp):
     """The gradient of the filters of a depthwise convolution of x [N, H, W, C], without padding.
 
     `grad` [N, OH, OW, C] is the gradient of its result. Its rows, N OH, are split into `parts` of
@@ -347,37 +369,16 @@ class DepthwiseFilterGradientOp(AnchorOp):
 
     name = "graph.depthwise_filter_gradient"
 
-    x = operand_def(TENSOR)
-    grad = operand_def(TENSOR)
-    kernel = prop_def(INTS)
-    stride = prop_def(INTS, default_value=ints((1, 1)))
-    dilation = prop_def(INTS, default_value=ints((1, 1)))
     parts = prop_def(INT, default_value=integer(1))
 
-    @property
-    def window(self) -> Window:
-        """The sliding window."""
-        kernel, stride, dilation = (
-            each.get_values() for each in (self.kernel, self.stride, self.dilation)
-        )
-        return Window(kernel, stride, (0, 0), dilation)
-
     def _infer_type(self) -> Tensor:
-        x, grad = tensor_type(self.x), tensor_type(self.grad)
-        if x.get_num_dims() != 4 or grad.get_num_dims() != 4:
-            raise self.invalid(f"input and gradient must have rank 4, got {x} and {grad}")
-        element = self.result_type.element_type
-        self.check_sum_element(x, element)
-        self.check_same_element(x, grad)
-        FLOATS.check(self.name, x)
-        images, *sizes, channels = x.get_shape()
-        found = (images, *self.window.count(self.name, sizes), channels)
-        if grad.get_shape() != found:
-            raise self.invalid(f"the gradient of input {x} must have shape {found}, got {grad}")
+        self._check_operands()
+        images, *sizes, channels = shape_of(self.x)
+        self._check_gradient(images, *self.window.count(self.name, sizes), channels)
         parts = self.parts.value.data
         if parts < 1:
             raise self.invalid(f"parts must be at least 1, got {parts}")
-        return TensorType(element, [parts, *self.window.kernel, channels])
+        return TensorType(self.result_type.element_type, [parts, *self.window.kernel, channels])
 
 
 @irdl_op_definition

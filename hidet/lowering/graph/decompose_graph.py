@@ -24,12 +24,13 @@ from hidet.dialects.graph.contraction import sum_type
 from hidet.dialects.graph.elementwise import BinaryOp
 from hidet.dialects.graph.shape import is_argument
 from hidet.lowering.graph.attention import ATTENTION
-from hidet.lowering.graph.filter_gradient import RUN, decompose_filter_gradient
+from hidet.lowering.graph.filter_gradient import decompose_filter_gradient
 from hidet.lowering.graph.graph_builder import GraphBuilder
 from hidet.lowering.graph.memory_order import is_read_transposed, reads_columns
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
 from hidet.lowering.graph.pointwise import decompose_pointwise, has_channels_first_only
 from hidet.lowering.graph.reductions import SPLIT, split_reduction, split_variance
+from hidet.lowering.graph.windows import RUN, matrix_of_windows
 from hidet.lowering.single_walk import Rule, apply_rules
 
 # ----------------------------------------------------------------------------- matmuls
@@ -216,8 +217,7 @@ def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
     taps of an argument, whose channels are not last, is left to `lower-graph-to-compute`.
     """
     window, element = op.window, sum_type(op.result_type.element_type, op.precision)
-    stride, dilation, padding = window.stride, window.dilation, (0, *window.padding, 0)
-    groups = op.groups.value.data
+    stride, dilation, groups = window.stride, window.dilation, op.groups.value.data
     if reads_planes(op) or shape_of(weight)[0] != groups:
         return b.emit(
             graph.Conv2dOp(
@@ -231,9 +231,7 @@ def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
                 result_element=element,
             )
         )
-    images = b.permute(x, [0, 2, 3, 1])
-    if any(padding):
-        images = b.emit(graph.PadOp(images, padding, padding))
+    images = b.padded_images(x, window.padding)
     _, _, *kernel = shape_of(weight)
     filters = b.permute(b.reshape(weight, [groups, *kernel]), [1, 2, 0])
     total = b.emit(
@@ -250,17 +248,14 @@ def product_of_windows(
 ) -> SSAValue:
     """Return the matmul of windows [g, N OH OW, K] and filters [g, K, O / g] as [N, g, O, OH, OW].
 
-    K = KH KW C / g, channels fastest, which are contiguous in channels-last images. The dimension
-    of groups is absent for one group.
+    The dimension of groups is absent for one group.
     """
     images, _, *positions, height, width = shape_of(windows)
     filters, depth = shape_of(weight)[0] // groups, shape_of(weight)[1]
     batch = [groups] if groups > 1 else []
     n = len(batch)
     first = range(n)
-    lhs = b.reshape(windows, [images, *batch, depth, *positions, height, width])
-    lhs = b.permute(lhs, [*(1 + i for i in first), 0, *range(n + 2, n + 6), n + 1])
-    lhs = b.reshape(lhs, [*batch, images * prod(positions), height * width * depth])
+    lhs = matrix_of_windows(b, windows, groups)
     rhs = b.reshape(weight, [*batch, filters, depth, height, width])
     rhs = b.permute(rhs, [*first, n + 2, n + 3, n + 1, n])
     rhs = b.reshape(rhs, [*batch, height * width * depth, filters])

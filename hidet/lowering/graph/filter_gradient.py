@@ -1,13 +1,12 @@
 """The decomposition of gradients of filters: matmuls, or sums of parts if they are depthwise."""
 
-from math import prod
-
 from xdsl.ir import SSAValue
 
 from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import computation_type, element_type, shape_of
 from hidet.lowering.graph.graph_builder import GraphBuilder
+from hidet.lowering.graph.windows import RUN, matrix_of_windows
 
 BLOCKS, CHANNELS, ROWS = 4, 64, 4
 """The blocks per multiprocessor that the gradient of depthwise filters is worth, the channels that
@@ -17,16 +16,13 @@ MAX_SPAN = 64
 """The most rows and pixels under a filter: threads have a row of it each, and its pixels in
 registers."""
 
-RUN = 4
-"""The channels of a vector load, to which channels are padded."""
-
 
 def decompose_filter_gradient(
     b: GraphBuilder, op: graph.Conv2dFilterGradientOp, arch: Arch
 ) -> SSAValue:
     """A matmul of gradients and windows over all pixels, in the accumulator type, and a cast.
 
-    Channels are last in its operands, as in memory: pixels are no copy of them in another order.
+    Its operands have channels last, as memory has, so that nothing is copied in another order.
     """
     total = depthwise(b, op, arch) if is_depthwise(op) else product(b, op)
     return b.cast(total, op.result_type.element_type)
@@ -45,33 +41,26 @@ def is_depthwise(op: graph.Conv2dFilterGradientOp) -> bool:
 def product(b: GraphBuilder, op: graph.Conv2dFilterGradientOp) -> SSAValue:
     """Return the gradient as a matmul for each group."""
     groups, (filters, depth, *kernel) = op.groups.value.data, op.result_type.get_shape()
-    x, grad, pixel, missing = op.x, op.grad, (0, 3, 4), 0
-    if op.precision.data == "tf32":  # wgmma needs operands that are contiguous along K
-        x, grad, pixel = b.packed(x, [1, 2, 3, 0]), b.packed(grad, [1, 2, 3, 0]), (3, 4, 0)
+    x, grad, missing, is_tf32 = op.x, op.grad, 0, op.precision.data == "tf32"
+    if is_tf32:  # wgmma needs operands that are contiguous along K
+        x, grad = (b.packed(each, [1, 2, 3, 0]) for each in (x, grad))
     elif groups == 1 and (missing := -depth % RUN):
         x = b.packed(b.emit(graph.PadOp(x, [0] * 4, [0, missing, 0, 0])), [0, 2, 3, 1])
     windows = b.emit(graph.WindowsOp(x, 0, op.window))
-    images, channels, *positions, _, _ = shape_of(windows)
-    pixels, inputs = images * prod(positions), channels // groups * prod(kernel)
-    windows = b.reshape(windows, [images, groups, channels // groups, *positions, *kernel])
-    rhs = b.reshape(b.permute(windows, [1, *pixel, 5, 6, 2]), [groups, pixels, inputs])
-    lhs = b.reshape(grad, [images, groups, filters // groups, *positions])
-    lhs = b.reshape(b.permute(lhs, [1, 2, *pixel]), [groups, filters // groups, pixels])
-    if groups == 1:
-        lhs, rhs = (b.reshape(each, shape_of(each)[1:]) for each in (lhs, rhs))
-    found = b.matmul(lhs, rhs, op.precision)
+    pixels = b.reshape(grad, [*shape_of(grad), 1, 1])
+    lhs, rhs = (
+        matrix_of_windows(b, each, groups, images_last=is_tf32) for each in (pixels, windows)
+    )
+    found = b.matmul(b.transposed(lhs), rhs, op.precision)
     found.name_hint = "gradient"
-    found = b.reshape(found, [filters, *kernel, channels // groups])
+    found = b.reshape(found, [filters, *kernel, depth + missing])
     return b.permute(b.narrow(found, 3, 0, depth) if missing else found, [0, 3, 1, 2])
 
 
 def depthwise(b: GraphBuilder, op: graph.Conv2dFilterGradientOp, arch: Arch) -> SSAValue:
     """Return the gradient as a sum of parts, which many blocks compute."""
     window, element = op.window, computation_type(element_type(op.x))
-    x, grad = (b.permute(each, [0, 2, 3, 1]) for each in (op.x, op.grad))
-    if any(window.padding):
-        pads = [0, *window.padding, 0]
-        x = b.emit(graph.PadOp(x, pads, pads))
+    x, grad = b.padded_images(op.x, window.padding), b.permute(op.grad, [0, 2, 3, 1])
     images, rows, _, channels = shape_of(grad)
     blocks = BLOCKS * arch.processors // -(-channels // CHANNELS)
     parts = b.emit(

@@ -48,6 +48,11 @@ class GraphBuilder(LocatedBuilder):
         back = [dims.index(dim) for dim in range(len(dims))]
         return self.permute(self.emit(graph.PackOp(x, dims)), back)
 
+    def padded_images(self, x: SSAValue, padding: Sequence[int]) -> SSAValue:
+        """Return images with channels last, zero-padded on both sides."""
+        images, pads = self.permute(x, [0, 2, 3, 1]), [0, *padding, 0]
+        return self.emit(graph.PadOp(images, pads, pads)) if any(padding) else images
+
     def narrow(self, x: SSAValue, axis: int, start: int, stop: int) -> SSAValue:
         """Return a slice along one axis."""
         starts, stops = [0] * len(shape_of(x)), list(shape_of(x))

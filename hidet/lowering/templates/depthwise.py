@@ -19,13 +19,13 @@ from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
-from hidet.frontends.script.types import F32
-from hidet.lang import script, shared_tensor
+from hidet.lang import script
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
 from hidet.lowering.templates.parts import fill, in_type_of, place, register_tile
+from hidet.lowering.templates.runs import pixel_under, pixels_under, store_sums, sum_type_of
 from hidet.mapping import TaskMap, repeat, replicate
 
 
@@ -110,8 +110,7 @@ class DepthwiseConfig(Config):
 
     def loaded(self, problem: Depthwise) -> int:
         """Return how many pixels of a row are under the windows of a run."""
-        reach = (problem.kernel[1] - 1) * problem.dilation[1]
-        return (self.pixels - 1) * problem.stride[1] + reach + 1
+        return pixels_under(self.pixels, problem)
 
     def own(self, *extents: int) -> TaskMap:
         """Return the map of the tasks that each thread has for itself."""
@@ -250,10 +249,7 @@ def depthwise(
             add_row(x, weight, registers, first, r, problem, choice)
     is_there = run < choice.count(problem)
     if choice.parts > 1:
-        sums = shared_tensor(acc.dtype, [choice.parts, choice.pixels, choice.vector, choice.runs])
-        for p, v in acc.on(thread):
-            sums[part, p, v, thread % choice.runs] = acc[p, v]
-        store_sums(sums, total, result, first, is_there, choice)
+        store_sums(acc, total, result, first, is_there, part, (choice.parts, choice.runs))
     else:
         image, row, pixel, channel = first
         for p, v in acc.on(thread):
@@ -283,37 +279,7 @@ def add_row(
         for v in filters.on(thread):
             filters[v] = in_type_of(filters, weight[r, s, channel + v])
         for p, v in acc.on(thread):
-            acc[p, v] += window[pixel_of(p, s, problem), v] * filters[v]
-
-
-@script
-def store_sums(
-    sums: Tensor,
-    total: Tensor,
-    result: Tensor,
-    first: Place,
-    is_there: Any,
-    choice: DepthwiseConfig,
-) -> None:
-    """Store the sums over the threads that share a run, some pixels in each."""
-    thread = threadIdx.x
-    part, _ = place_of_thread(choice)
-    image, row, pixel, channel = first
-    for step in choice.own(ceil_div(choice.pixels, choice.parts)).on(thread):
-        p = step * choice.parts + part
-        fill(total, 0, thread)
-        for other in choice.own(choice.parts).on(thread):
-            for v in total.on(thread):
-                own = minimum(p, choice.pixels - 1)
-                total[v] += sums[other, own, v, thread % choice.runs]
-        for v in total.on(thread):
-            if is_there and p < choice.pixels:
-                result[image, row, pixel + p, channel + v] = in_type_of(result, total[v])
-
-
-def pixel_of(p: Any, s: Any, problem: Depthwise) -> Any:
-    """Return which pixel of a window column s of the filters takes for pixel p of a run."""
-    return p * problem.stride[1] + s * problem.dilation[1]
+            acc[p, v] += window[pixel_under(p, s, problem), v] * filters[v]
 
 
 def place_of_thread(choice: DepthwiseConfig) -> tuple[Any, Any]:
@@ -331,11 +297,10 @@ def place_of_run(run: Any, problem: Depthwise, choice: DepthwiseConfig) -> Place
 
 def tiles(x: Tensor, problem: Depthwise, choice: DepthwiseConfig) -> tuple[Tensor, ...]:
     """Return the register tiles: accumulators, pixels, a vector of a filter, and one of sums."""
-    element = F32 if x.element.bits < F32.bits else x.element
     maps = (
         choice.own(choice.pixels, choice.vector),
         choice.own(choice.loaded(problem), choice.vector),
         choice.own(choice.vector),
         choice.own(choice.vector),
     )
-    return tuple(register_tile(element, each) for each in maps)
+    return tuple(register_tile(sum_type_of(x), each) for each in maps)

@@ -18,14 +18,14 @@ from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
-from hidet.frontends.script.types import F32
-from hidet.lang import script, shared_tensor
+from hidet.lang import script
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.parts import fill, in_type_of, place, register_tile
+from hidet.lowering.templates.runs import pixel_under, pixels_under, store_sums, sum_type_of
 from hidet.mapping import TaskMap, repeat, replicate
 
 
@@ -106,9 +106,8 @@ class FiltersConfig(Config):
         return problem.grad[3] // (self.lanes * self.vector)
 
     def loaded(self, problem: Filters) -> int:
-        """Return how many pixels of an image are under a row of windows."""
-        reach = (problem.kernel[1] - 1) * problem.dilation[1]
-        return (self.pixels - 1) * problem.stride[1] + reach + 1
+        """Return how many pixels of an image are under the windows of a run."""
+        return pixels_under(self.pixels, problem)
 
     def own(self, problem: Filters, *extents: int) -> TaskMap:
         """Return the map of the tasks that each thread has for itself."""
@@ -264,29 +263,8 @@ def filters(
         for s, v in acc.on(thread):
             result[part, r, s, channel + v] = in_type_of(result, acc[s, v])
     else:
-        store_sums(acc, total, result, problem, choice)
-
-
-@script
-def store_sums(
-    acc: Tensor, total: Tensor, result: Tensor, problem: Filters, choice: FiltersConfig
-) -> None:
-    """Store the sums over slices, some columns of the filters in each."""
-    thread = threadIdx.x
-    part, channel, r, first = place_of_thread(problem, choice)
-    columns, group = problem.kernel[1], choice.threads(problem) // choice.slices
-    sums = shared_tensor(acc.dtype, [choice.slices, columns, choice.vector, group])
-    for s, v in acc.on(thread):
-        sums[first, s, v, thread % group] = acc[s, v]
-    for step in choice.own(problem, ceil_div(columns, choice.slices)).on(thread):
-        s = step * choice.slices + first
-        fill(total, 0, thread)
-        for other in choice.own(problem, choice.slices).on(thread):
-            for v in total.on(thread):
-                total[v] += sums[other, minimum(s, columns - 1), v, thread % group]
-        for v in total.on(thread):
-            if s < columns:
-                result[part, r, s, channel + v] = in_type_of(result, total[v])
+        groups = choice.slices, choice.threads(problem) // choice.slices
+        store_sums(acc, total, result, (part, r, 0, channel), True, first, groups)
 
 
 def is_in_row(pixel: Any, problem: Filters, choice: FiltersConfig) -> Any:
@@ -295,18 +273,12 @@ def is_in_row(pixel: Any, problem: Filters, choice: FiltersConfig) -> Any:
     return width % choice.pixels == 0 or pixel < width
 
 
-def pixel_under(p: Any, s: Any, problem: Filters) -> Any:
-    """Return which loaded pixel column s of the filters takes for pixel p of a run."""
-    return p * problem.stride[1] + s * problem.dilation[1]
-
-
 def pixel_of_image(at: Any, problem: Filters, choice: FiltersConfig) -> Any:
     """Return a pixel of an image, the last one for those of runs beyond a row's end."""
     width = problem.grad[2]
     if width % choice.pixels == 0:
         return at
-    reach = (problem.kernel[1] - 1) * problem.dilation[1]
-    return minimum(at, (width - 1) * problem.stride[1] + reach)
+    return minimum(at, pixels_under(width, problem) - 1)
 
 
 def place_of_thread(problem: Filters, choice: FiltersConfig) -> Place:
@@ -319,11 +291,10 @@ def place_of_thread(problem: Filters, choice: FiltersConfig) -> Place:
 
 def tiles(x: Tensor, problem: Filters, choice: FiltersConfig) -> tuple[Tensor, ...]:
     """Return the register tiles: sums, pixels of images, of gradients, and one vector of sums."""
-    element = F32 if x.element.bits < F32.bits else x.element
     maps = (
         choice.own(problem, problem.kernel[1], choice.vector),
         choice.own(problem, choice.loaded(problem), choice.vector),
         choice.own(problem, choice.pixels, choice.vector),
         choice.own(problem, choice.vector),
     )
-    return tuple(register_tile(element, each) for each in maps)
+    return tuple(register_tile(sum_type_of(x), each) for each in maps)

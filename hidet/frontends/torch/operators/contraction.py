@@ -121,23 +121,23 @@ def convolution(
     rank = len(shape_of(x)) - 2
     if rank not in (1, 2):
         raise unsupported(f"a convolution over {rank} dimensions; supported are 1 and 2")
-    if rank == 1:  # a sequence is an image of height 1
-        x, weight = (
-            g.reshape(each, [*shape_of(each)[:2], 1, shape_of(each)[2]]) for each in (x, weight)
-        )
-        stride, padding, dilation = [1, *stride], [0, *padding], [1, *dilation]
-    stride, padding, dilation = (per_dimension(each, 2) for each in (stride, padding, dilation))
-    op = graph.Conv2dOp(
-        x,
-        weight,
-        bias,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-        precision=g.precision("conv"),
-    )
+    window = _window_2d(rank, stride=stride, padding=padding, dilation=dilation)
+    how: dict[str, Any] = {"groups": groups, "precision": g.precision("conv"), **window}
+    op = graph.Conv2dOp(_as_images(g, x), _as_images(g, weight), bias, **how)
     return g.reshape(g.emit(op), g.shape)
+
+
+def _as_images(g: Emitter, x: SSAValue) -> SSAValue:
+    """Return images, or filters, themselves; sequences are images of height 1."""
+    shape = shape_of(x)
+    return x if len(shape) == 4 else g.reshape(x, [*shape[:2], 1, shape[2]])
+
+
+def _window_2d(rank: int, **fields: Sequence[int]) -> dict[str, Sequence[int]]:
+    """Return the fields of a window over images, also of one over sequences."""
+    if rank == 1:
+        fields = {name: [int(name != "padding"), *values] for name, values in fields.items()}
+    return {name: per_dimension(values, 2) for name, values in fields.items()}
 
 
 def filter_gradient(
@@ -151,22 +151,10 @@ def filter_gradient(
     groups: int,
 ) -> SSAValue:
     """The gradient of the filters of a 1D or 2D convolution."""
-    if len(kernel) == 1:
-        image, grad = (
-            g.reshape(each, [*shape_of(each)[:2], 1, shape_of(each)[2]]) for each in (image, grad)
-        )
-        kernel, stride = [1, *kernel], [1, *stride]
-        padding, dilation = [0, *padding], [1, *dilation]
-    op = graph.Conv2dFilterGradientOp(
-        image,
-        grad,
-        kernel=kernel,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-        precision=g.precision("conv"),
-    )
+    fields = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
+    window = _window_2d(len(kernel), **fields)
+    how: dict[str, Any] = {"groups": groups, "precision": g.precision("conv"), **window}
+    op = graph.Conv2dFilterGradientOp(_as_images(g, image), _as_images(g, grad), **how)
     return g.reshape(g.emit(op), g.shape)
 
 
