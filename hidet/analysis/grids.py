@@ -65,7 +65,7 @@ def is_view(grid: GridOp) -> bool:
 
     Constants, padding, and casts to a wider float count as moves. Casts to a narrower float do not,
     because the wide source would be stored. Grids marked as stored are not views. Integers that the
-    launch checks ahead of the kernel are moved, too.
+    launch checks ahead of the kernel are moved, too, and so are positions where nothing is loaded.
     """
     if grid.is_stored:
         return False
@@ -73,6 +73,8 @@ def is_view(grid: GridOp) -> bool:
     if any(type(op) is CheckedIndexOp and op.ahead for op in ops):
         moves = (*_MOVES, *_INDEX_CONVERSIONS)
     sources = {op.operands[0] for op in ops if type(op) is LoadOp}
+    if not sources:
+        moves = (*moves, arith.IndexCastOp)
     return len(sources) <= 1 and all(type(op) in moves or _is_index_arithmetic(op) for op in ops)
 
 

@@ -37,7 +37,7 @@ from hidet.frontends.torch.operators import translation_of
 from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
-from hidet.frontends.torch.storage import span_of
+from hidet.frontends.torch.storage import physical_order, span_of
 from hidet.frontends.torch.unsigned_bytes import loaded, refuse, wrapped
 
 # Keywords that the type of a node's result already expresses.
@@ -274,9 +274,19 @@ class Importer:
             value, origin = self.block.insert_arg(stored, index), position
         self.sources[value] = Source(origin, span)
         if span is not None:
-            value = self.g.emit(graph.AsStridedOp(value, tuple(tensor.shape), tensor.stride()))
-            value.name_hint = name_hint(node)  # the current node is the one that reads it
+            value = self._strided(value, tensor, name_hint(node))
         return loaded(self.g, value) if is_bytes else value
+
+    def _strided(self, storage: SSAValue, tensor: torch.Tensor, hint: str | None) -> SSAValue:
+        """Return the view of flat storage that a tensor is: permuted dimensions, if that is all."""
+        if (order := physical_order(tensor)) is None:
+            x = self.g.emit(graph.AsStridedOp(storage, tuple(tensor.shape), tensor.stride()))
+        else:
+            stored = self.g.reshape(storage, tensor.permute(order).shape)
+            stored.name_hint = hint
+            x = self.g.emit(graph.PermuteOp(stored, [order.index(n) for n in range(tensor.dim())]))
+        x.name_hint = hint  # that of the current node would be of one that reads it
+        return x
 
     def _keep(self, node: fx.Node, tensor: torch.Tensor) -> None:
         """Record a tensor as the value of a node."""

@@ -2,21 +2,20 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.grids import is_cheap, is_cheap_again, is_cheap_to_inline, is_view, loads_of
+from hidet.analysis.grids import has_reduction, is_cheap_again, loads_of
 from hidet.analysis.rows import rows_of_grid
 from hidet.arch.chips import Arch
-from hidet.dialects.compute import FusionOp, GridOp, LoadOp, YieldOp
+from hidet.dialects.compute import FusionOp, GridOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp
 from hidet.dialects.graph import AnchorOp, CallKernelOp, ConstantOp, MatmulOp
 from hidet.dialects.shaped import nbytes_of, size_of
@@ -27,84 +26,20 @@ from hidet.lowering.compute.fusion_groups import (
     consumes,
     is_picked_from,
     is_repeated,
+    is_simple,
     may_join,
     may_merge,
     reads_alike,
-    reads_once,
     reduces_same_rows,
 )
+from hidet.lowering.compute.fusion_reads import Reads
 from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 from hidet.rewriting.locations import locate
 
-
-class Reads:
-    """The reads of the ops of a block."""
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        self.order = {op: number for number, op in enumerate(block.ops)}
-        self.is_transparent = cache(self._is_transparent)
-
-    def direct_sources(self, op: Operation) -> list[SSAValue]:
-        """Return the values of the block that an op reads."""
-        return [
-            value
-            for inner in ops_in(op)
-            for value in inner.operands
-            if (owner := value.owner) is self.block or owner.parent is self.block
-        ]
-
-    def sources(self, op: Operation) -> list[SSAValue]:
-        """Return the values that an op reads, through views."""
-        sources: dict[SSAValue, None] = {}
-        for value in self.direct_sources(op):
-            if isinstance(value.owner, GridOp) and self.is_transparent(value.owner):
-                sources.update(dict.fromkeys(self.sources(value.owner)))
-            else:
-                sources[value] = None
-        return list(sources)
-
-    def _is_transparent(self, grid: GridOp) -> bool:
-        """Return whether a grid is copied into each kernel that reads it."""
-        return _is_cheap_view(grid) or self._is_repeated(grid)
-
-    def _is_repeated(self, grid: GridOp) -> bool:
-        """Return whether several grids compute a cheap one from arguments, each for itself.
-
-        They then load about as much as if it was stored. An example is what a layer norm normalized
-        in the forward pass.
-        """
-        readers = self.readers(grid.result)
-        loaded = dict.fromkeys(load.source for load in loads_of(grid))
-        return (
-            len(readers) > 1
-            and is_cheap(grid)
-            and all(isinstance(source, BlockArgument) for source in loaded)
-            and 8 * sum(map(nbytes_of, loaded)) <= 9 * nbytes_of(grid.result)
-            and all(isinstance(each, GridOp) and reads_once(each, grid) for each in readers)
-        )
-
-    def readers(self, value: SSAValue) -> dict[Operation, None]:
-        """Return the ops of the block that read a value, through views."""
-        readers: dict[Operation, None] = {}
-        for use in value.uses:
-            user = self.block.find_ancestor_op_in_block(use.operation)
-            if isinstance(user, GridOp) and self.is_transparent(user):
-                readers.update(self.readers(user.result))
-            elif user is not None:
-                readers[user] = None
-        return readers
-
-
-def _is_cheap_view(grid: GridOp) -> bool:
-    """Return whether a grid is a view that is cheap to inline into all that reads it."""
-    users = [use.operation for use in grid.result.uses]
-    return (
-        is_view(grid)
-        and all(isinstance(user, AnchorOp | LoadOp) for user in users)
-        and is_cheap_to_inline(grid, len(users))
-    )
+FEW, MAX_RESULTS, MAX_READ = 128, 64, 4
+"""The elements of a grid that one block computes, how many such grids it computes at most, and how
+many tensors each reads: a kernel has 4 KiB of arguments."""
 
 
 class Fuser:
@@ -116,6 +51,8 @@ class Fuser:
         self.reads = Reads(self.block)
         self.groups: list[Group] = []
         self.group_of: dict[Operation, Group] = {}
+        self.few: dict[int, Group] = {}
+        """The last group of grids of so many elements that only the caller reads."""
 
     def run(self) -> None:
         """Fuse the function."""
@@ -138,9 +75,11 @@ class Fuser:
         group = None
         if isinstance(op, GridOp):
             if not is_picked_from(op):
-                group = self._joined(op, producers) or self._beside(op, latest)
+                group = self._group_of_grid(op, producers)
         elif isinstance(op, MatmulOp) and (group := self._shared(op, latest)) is not None:
             op.operands[0] = group.anchors[0].operands[0]
+        if group is None and isinstance(op, GridOp) and not producers:
+            group = self._of_few(op)
         group = group or self._new_group(op)
         self._join(op, group)
         if group.kind is Kind.CALL:
@@ -173,9 +112,23 @@ class Fuser:
             and (group := self.group_of.get(value.owner)) is not None
         }
 
-    def _joined(self, op: GridOp, producers: Collection[Group]) -> Group | None:
+    def _group_of_grid(self, op: GridOp, producers: set[Group]) -> Group | None:
+        """Return the group that a grid joins: rather one that stays than one that it consumes.
+
+        An anchor's epilogue takes up simple producers only: it does not hide what others compute.
+        """
+        consumed = [group for group in producers if consumes(op, group)]
+        staying = producers.difference(consumed)
+        if any(each.kind is Kind.ANCHOR for each in staying) and not all(map(is_simple, consumed)):
+            consumed, staying = list[Group](), producers
+        group = self._joined(op, staying, producers) or self._beside(op, staying, consumed)
+        return group or self._joined(op, consumed, producers)
+
+    def _joined(
+        self, op: GridOp, candidates: Collection[Group], producers: Collection[Group]
+    ) -> Group | None:
         """Return the producer that a grid joins, after which all others are computed or moved."""
-        for group in sorted(producers, key=lambda group: -group.number):
+        for group in sorted(candidates, key=lambda group: -group.number):
             if not may_join(op, group) or (
                 group.kind is Kind.ANCHOR
                 and is_better_recomputed(op, group, self.reads, self.group_of)
@@ -223,24 +176,49 @@ class Fuser:
                 return group
         return None
 
-    def _beside(self, op: GridOp, latest: Group | None) -> Group | None:
+    def _beside(
+        self, op: GridOp, staying: Collection[Group], consumed: Collection[Group]
+    ) -> Group | None:
         """Return a group that reduces the same rows of what a grid reads, or of what comes with it.
 
-        The group was created after all producers of the grid.
+        The group was created after all producers of the grid, and of those that it consumes, which
+        move there.
         """
         if rows_of_grid(op) is None:
             return None
+        members = [member for group in consumed for member in group.ops]
+        before = {*staying, *chain.from_iterable(map(self._producers, members))}.difference(
+            consumed
+        )
+        latest = max(before, key=lambda group: group.number, default=None)
         together = [result for member in latest.ops for result in member.results] if latest else []
-        for value in dict.fromkeys([*self.reads.sources(op), *together]):
+        read = chain.from_iterable(map(self.reads.sources, (op, *members)))
+        for value in dict.fromkeys(chain(read, together)):
             for reader in self.reads.readers(value):
                 group = self.group_of.get(reader)
                 if group is None or (latest is not None and latest.number >= group.number):
                     continue
-                if isinstance(reader, GridOp) and (
-                    reduces_same_rows(op, reader) or reads_alike(op, reader, value, group)
+                if (
+                    isinstance(reader, GridOp)
+                    and (reduces_same_rows(op, reader) or reads_alike(op, reader, value, group))
+                    and all(consumes(op, each, group.ops) for each in consumed)
                 ):
                     return group
         return None
+
+    def _of_few(self, op: GridOp) -> Group | None:
+        """Return the group of all grids of a few elements that are computed for the caller alone.
+
+        An example are the numbers of batches that norms have seen.
+        """
+        size = size_of(op.result)
+        is_returned = self.reads.readers(op.result).keys() <= {self.block.last_op}
+        reads_little = len(self.reads.direct_sources(op)) <= MAX_READ
+        if size > FEW or not (is_returned and reads_little) or has_reduction(op):
+            return None
+        if size not in self.few or len(self.few[size].ops) == MAX_RESULTS:
+            self.few[size] = self._new_group(op)
+        return self.few[size]
 
     def _join(self, op: Operation, group: Group) -> None:
         if group.kind is not Kind.ANCHOR and isinstance(op, GridOp):
@@ -415,7 +393,8 @@ class FusePass(ModulePass):
     3. in an elementwise group, in the same element order.
 
     Reductions of the same rows of one tensor, or of results of one group, share a group too, and
-    row groups that a grid reads both of become one.
+    row groups that a grid reads both of become one. Grids of a few elements that read arguments,
+    and that only the caller reads, share one, too.
 
     An elementwise group with a single consumer moves into the consumer's group if recomputing it
     costs less than storing it. No op is fused if the code of the fusion would grow by more than

@@ -40,8 +40,8 @@ class GraphBuilder(LocatedBuilder):
         return self.emit(graph.MatmulOp(lhs, rhs, precision=precision.data, result_element=element))
 
     def permute(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """Return a tensor with its dimensions in another order."""
-        return self.emit(graph.PermuteOp(x, dims))
+        """Return a tensor with its dimensions in another order, itself if that is its own."""
+        return x if list(dims) == [*range(len(dims))] else self.emit(graph.PermuteOp(x, dims))
 
     def packed(self, x: SSAValue, dims: Sequence[int]) -> SSAValue:
         """Return a tensor whose memory has another dimension order."""

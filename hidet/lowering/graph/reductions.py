@@ -1,6 +1,7 @@
 """Decompositions of reductions: a few long rows in parts, and the moments of channels of images."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -27,46 +28,77 @@ FEW_ROWS = 256
 ENOUGH_ROWS = 4096
 """The number of rows and parts of rows that occupies a GPU; blocks may have 16 of them."""
 
-LONG_COLUMN, ENOUGH_COLUMNS = 1 << 10, 1 << 16
+LONG_COLUMN, PART_OF_COLUMN = 1 << 10, 1 << 9
 """The length from which columns are reduced in parts if there are fewer than `ENOUGH_ROWS`, and the
-number of columns and parts of them: what they are computed from is often stored as well, by the
-same kernel."""
+most elements of a part: what they are computed from is often stored as well, by the same kernel."""
+
+ENOUGH_COLUMNS = 1 << 14
+"""The number of columns and parts of them that occupies a GPU. There are `MIN_ROW` parts at least,
+so that rows of parts are reduced, several by one kernel."""
 
 
-def parts_of(
-    shape: Sequence[int], axes: Sequence[int], *, across: bool = False
-) -> tuple[list[int], int, list[int]] | None:
-    """Return a shape with parts of rows, their axis and the axes of their elements.
+@dataclass(frozen=True)
+class Parts:
+    """How rows are split in parts: dimensions are permuted, and then the tensor is reshaped.
 
-    Return None unless there are a few long rows, which many blocks share in parts. If rows are
-    across memory, their elements are not adjacent, but rows are.
+    `axis` is that of the parts, `inner` are those of their elements.
     """
-    rows = prod(extent for axis, extent in enumerate(shape) if axis not in axes)
-    long, few, enough = LONG, FEW_ROWS, ENOUGH_ROWS
-    if len(shape) - 1 not in axes and rows >= 8 * CHANNELS:
-        long, few, enough = LONG_COLUMN, ENOUGH_ROWS - 1, ENOUGH_COLUMNS
-    elif across:
-        long, few = LONG_COLUMN, ENOUGH_ROWS // 2
-        enough = min(enough, prod(shape) // MIN_ROW)
-    elif len(axes) > 1 and rows >= CHANNELS:
-        long = LONG_IMAGE
-    if not 0 < rows <= few or prod(shape) < long * rows:
+
+    order: Sequence[int]
+    shape: Sequence[int]
+    axis: int
+    inner: Sequence[int]
+
+    def of(self, b: GraphBuilder, x: SSAValue) -> SSAValue:
+        """Return a tensor with an axis of parts."""
+        return b.reshape(b.permute(x, self.order), self.shape)
+
+
+def parts_of(x: SSAValue, axes: Sequence[int]) -> Parts | None:
+    """Return the parts of a few long rows, which many blocks share; None if rows are not split."""
+    shape = shape_of(x)
+    length = prod(shape[n] for n in axes)
+    rows = prod(shape) // max(length, 1)
+    if rows == 0:
         return None
-    divisors = {n: largest_divisor(shape[n], enough // rows) for n in axes}
+    if is_across(x, axes):
+        return parts_of_columns(x, axes) if rows < ENOUGH_ROWS and length >= LONG_COLUMN else None
+    long = LONG_IMAGE if len(axes) > 1 and rows >= CHANNELS else LONG
+    if rows > FEW_ROWS or length < long:
+        return None
+    divisors = {n: largest_divisor(shape[n], ENOUGH_ROWS // rows) for n in axes}
     axis = next((n for n in axes if divisors[n] > 1), None)
     if axis is None:
         return None
     split = [*shape[:axis], divisors[axis], shape[axis] // divisors[axis], *shape[axis + 1 :]]
-    return split, axis, [n + (n >= axis) for n in axes]
+    return Parts(range(len(shape)), split, axis, [n + (n >= axis) for n in axes])
+
+
+def parts_of_columns(x: SSAValue, axes: Sequence[int]) -> Parts | None:
+    """Return the parts of columns, [parts, elements, columns], behind columns of outer dimensions.
+
+    The elements of a column are not adjacent in memory, but those of several columns are.
+    """
+    shape, adjacent = shape_of(x), adjacent_dim(x)
+    kept = [n for n in range(len(shape)) if n not in axes]
+    outer = [n for n in kept if n < axes[0] and (adjacent is None or n < adjacent)]
+    inner = kept[len(outer) :]
+    length, columns = (prod(shape[n] for n in dims) for dims in (axes, kept))
+    most = max(ENOUGH_COLUMNS // columns, length // PART_OF_COLUMN, MIN_ROW)
+    parts = largest_divisor(length, min(most, length // MIN_ROW))
+    if parts == 1:
+        return None
+    head = [shape[n] for n in outer]
+    split = [*head, parts, length // parts, prod(shape[n] for n in inner)]
+    return Parts([*outer, *axes, *inner], split, len(head), [len(head) + 1])
 
 
 def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     """A few long rows are reduced in parts, and then the parts."""
-    if (found := parts_of(shape_of(op.x), op.axes.get_values())) is None:
+    if (parts := parts_of(op.x, op.axes.get_values())) is None:
         return None
-    shape, axis, inner = found
-    x = b.emit(type(op)(b.reshape(b.widened(op.x), shape), inner))
-    x = b.emit(type(op)(x, [axis - sum(n < axis for n in inner)]))
+    x = b.emit(type(op)(parts.of(b, b.widened(op.x)), parts.inner))
+    x = b.emit(type(op)(x, [parts.axis - sum(n < parts.axis for n in parts.inner)]))
     return as_result(b, x, op)
 
 
@@ -84,7 +116,7 @@ def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
     axes, shape = op.axes.get_values(), shape_of(op.x)
     count = prod(shape[n] for n in axes)
     divisor, across = count - op.correction.value.data, is_across(op.x, axes)
-    is_split = parts_of(shape, axes, across=across) is not None
+    is_split = parts_of(op.x, axes) is not None
     if divisor <= 0 or not (is_split or across):
         return None
     b = GraphBuilder.like(op.mean or op)
@@ -102,8 +134,9 @@ def split_variance(b: GraphBuilder, op: graph.VarOp) -> SSAValue | None:
 def is_across(x: SSAValue, axes: Sequence[int]) -> bool:
     """Return whether adjacent elements in memory belong to different rows along some axes."""
     rows = prod(extent for axis, extent in enumerate(shape_of(x)) if axis not in axes)
-    adjacent = adjacent_dim(x)
-    return adjacent is not None and adjacent not in axes and rows >= CHANNELS
+    if (adjacent := adjacent_dim(x)) is None:
+        return len(shape_of(x)) - 1 not in axes and rows >= 8 * CHANNELS
+    return adjacent not in axes and rows >= CHANNELS
 
 
 def packed(b: GraphBuilder, x: SSAValue) -> SSAValue:
@@ -114,16 +147,16 @@ def packed(b: GraphBuilder, x: SSAValue) -> SSAValue:
 def moments_along(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
     """Return means and variances along axes, whose extents become 1, in parts if rows are long."""
     kept = [1 if axis in axes else extent for axis, extent in enumerate(shape_of(x))]
-    found = parts_of(shape_of(x), axes, across=is_across(x, axes))
-    shape, axis, inner = found or (shape_of(x), None, axes)
-    x = b.reshape(x, shape)
-    mean = b.emit(graph.MeanOp(x, inner, keepdims=True))
-    variance = b.emit(graph.VarOp(x, inner, keepdims=True, correction=0))
-    if axis is not None:
+    if (parts := parts_of(x, axes)) is not None:
+        x, axes = parts.of(b, x), parts.inner
+    mean = b.emit(graph.MeanOp(x, axes, keepdims=True))
+    variance = b.emit(graph.VarOp(x, axes, keepdims=True, correction=0))
+    if parts is not None:
         # With the parts of a row last, one kernel reduces both.
-        dims = [*(n for n in range(len(shape)) if n not in (axis, *inner)), axis, *inner]
+        rest = (n for n in range(len(parts.shape)) if n not in (parts.axis, *axes))
+        dims = [*rest, parts.axis, *axes]
         mean, variance = (b.permute(each, dims) for each in (mean, variance))
-        mean, variance = mean_and_variance(b, mean, variance, [dims.index(axis)])
+        mean, variance = mean_and_variance(b, mean, variance, [dims.index(parts.axis)])
     return b.reshape(mean, kept), b.reshape(variance, kept)
 
 

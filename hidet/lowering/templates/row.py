@@ -52,7 +52,12 @@ FULL_THREADS = 1024
 """The threads of a multiprocessor from which lanes with less to load do not load faster."""
 
 MAX_STEPS = 64
-"""The most vectors of a thread whose loads are unrolled: ptxas overlaps those of straight code."""
+"""The vectors of a row from which on it has more lanes, across rows, in blocks of any size."""
+
+MAX_UNROLLED, FEWER_UNROLLED = 32, 16
+"""The most vectors of a thread whose loads are unrolled, as ptxas overlaps those of straight code;
+and how many of more at a time. A loop over the same elements after another one then loads them
+again: straight code keeps them all, in local memory."""
 
 WORD = 8
 """The bytes of an access of a lane that keeps what it computes."""
@@ -93,7 +98,8 @@ class RowConfig(Config):
             steps = ceil_div(length, self.lanes * self.vector)
             return rows * repeat(1, steps) * lanes * repeat(1, self.vector)
         steps = ceil_div(length, self.lanes)
-        unrolled = repeat(1, steps, attrs=f"uu{min(steps, MAX_STEPS)}")
+        at_once = steps if steps <= MAX_UNROLLED else FEWER_UNROLLED
+        unrolled = repeat(1, steps, attrs=f"uu{at_once}")
         return rows * unrolled * lanes * spatial(self.across, 1) * repeat(self.vector, 1)
 
 

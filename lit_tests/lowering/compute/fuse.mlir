@@ -76,7 +76,28 @@ func.func @several(%x : tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<32xf32>) {
 // CHECK-LABEL: func.func @apart
 // CHECK-COUNT-2: compute.fusion
 // CHECK-NOT:     compute.fusion
-func.func @apart(%x : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @apart(%x : tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
+  %y = compute.grid (%i) {
+    %v = compute.load %x[%i] : tensor<256xf32>
+    %e = math.exp %v : f32
+    compute.yield %e : f32
+  } : tensor<256xf32>
+  %z = compute.grid (%i) {
+    %v = compute.load %x[%i] : tensor<256xf32>
+    %e = math.tanh %v : f32
+    compute.yield %e : f32
+  } : tensor<256xf32>
+  func.return %y, %z : tensor<256xf32>, tensor<256xf32>
+}
+
+// -----
+
+// Few elements that only the caller reads are computed by one block.
+
+// CHECK-LABEL: func.func @few
+// CHECK:         %y, %z = compute.fusion (%x_1 = %x : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @few(%x : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %y = compute.grid (%i) {
     %v = compute.load %x[%i] : tensor<8xf32>
     %e = math.exp %v : f32
@@ -397,28 +418,28 @@ func.func @window(%x : tensor<8x4xf32>) -> tensor<8xf32> {
 // result; what nobody reads is dropped.
 
 // CHECK-LABEL: func.func @constants
-// CHECK-NEXT:    %w = graph.constant "w" : tensor<8xf32>
-// CHECK-NEXT:    %f = compute.fusion () -> (tensor<8xf32>) {
-// CHECK:         %y = compute.fusion (%w_1 = %w : tensor<8xf32>) -> (tensor<8xf32>) {
+// CHECK-NEXT:    %w = graph.constant "w" : tensor<256xf32>
+// CHECK-NEXT:    %f = compute.fusion () -> (tensor<256xf32>) {
+// CHECK:         %y = compute.fusion (%w_1 = %w : tensor<256xf32>) -> (tensor<256xf32>) {
 // CHECK-NOT:     math.tanh
 // CHECK:         func.return %f, %w, %y
-func.func @constants() -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
-  %w = graph.constant "w" : tensor<8xf32>
+func.func @constants() -> (tensor<256xf32>, tensor<256xf32>, tensor<256xf32>) {
+  %w = graph.constant "w" : tensor<256xf32>
   %f = compute.grid (%i) {
     %one = arith.constant 1.0 : f32
     compute.yield %one : f32
-  } : tensor<8xf32>
+  } : tensor<256xf32>
   %u = compute.grid (%i) {
-    %v = compute.load %w[%i] : tensor<8xf32>
+    %v = compute.load %w[%i] : tensor<256xf32>
     %e = math.tanh %v : f32
     compute.yield %e : f32
-  } : tensor<8xf32>
+  } : tensor<256xf32>
   %y = compute.grid (%i) {
-    %v = compute.load %w[%i] : tensor<8xf32>
+    %v = compute.load %w[%i] : tensor<256xf32>
     %e = math.exp %v : f32
     compute.yield %e : f32
-  } : tensor<8xf32>
-  func.return %f, %w, %y : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  } : tensor<256xf32>
+  func.return %f, %w, %y : tensor<256xf32>, tensor<256xf32>, tensor<256xf32>
 }
 
 // -----

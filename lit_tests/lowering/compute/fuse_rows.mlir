@@ -79,7 +79,7 @@ func.func @narrow_products(%a : tensor<64x64xf16>, %b : tensor<64x256xf16>) -> t
 
 // CHECK-LABEL: func.func @twice
 // CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>) {
-// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<64x1024xf32>) {
+// CHECK:         %{{.*}} = compute.fusion (%x_1 = %x : tensor<4096x1024xf32>) -> (tensor<32x1024xf32>) {
 func.func @twice(%x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<1024xf32>) {
   %h = graph.fill 5.0e-01 : f32 : tensor<f32>
   %y = graph.mul %x, %h : (tensor<4096x1024xf32>, tensor<f32>) -> tensor<4096x1024xf32>
@@ -90,11 +90,11 @@ func.func @twice(%x : tensor<4096x1024xf32>) -> (tensor<4096x1024xf32>, tensor<1
 
 // -----
 
-// Sums along the columns of a tensor, and of a product with it, load it once.
+// Sums along the columns of a tensor, and of a product with it, load it once; so do those of parts.
 
 // CHECK-LABEL: func.func @beside
-// CHECK:         %{{.*}}, %{{.*}} = compute.fusion ({{.*}}) -> (tensor<8x768xf32>, tensor<8x768xf32>) {
-// CHECK-COUNT-2: compute.fusion ({{.*}} : tensor<8x768xf32>) -> (tensor<768xf32>) {
+// CHECK:         %{{.*}}, %{{.*}} = compute.fusion ({{.*}}) -> (tensor<32x768xf32>, tensor<32x768xf32>) {
+// CHECK:         %s, %t = compute.fusion ({{.*}}) -> (tensor<768xf32>, tensor<768xf32>) {
 // CHECK-NOT:     compute.fusion
 func.func @beside(%x : tensor<8x512x768xf32>, %y : tensor<8x512x768xf32>) -> (tensor<768xf32>, tensor<768xf32>) {
   %p = graph.mul %x, %y : (tensor<8x512x768xf32>, tensor<8x512x768xf32>) -> tensor<8x512x768xf32>
@@ -114,4 +114,41 @@ func.func @long(%x : tensor<2048x4096xf32>) -> (tensor<2048x4096xf32>, tensor<40
   %e = graph.exp %x : tensor<2048x4096xf32>
   %s = graph.sum %e {axes = array<i64: 0>} : (tensor<2048x4096xf32>) -> tensor<4096xf32>
   func.return %e, %s : tensor<2048x4096xf32>, tensor<4096xf32>
+}
+
+// -----
+
+// The gradients of a batch norm: both sums are one kernel, which the mask of an activation and the
+// distances from the mean are part of. So are the sums of the parts.
+
+// CHECK-LABEL: func.func @norm
+// CHECK:         %w, %{{.*}}, %{{.*}} = compute.fusion ({{.*}}) -> (tensor<8x32x32x64xf16>, tensor<256x64xf32>, tensor<256x64xf32>) {
+// CHECK:         %s, %t = compute.fusion ({{.*}}) -> (tensor<64xf32>, tensor<64xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @norm(%x : tensor<8x32x32x64xf16>, %g : tensor<8x32x32x64xf16>, %y : tensor<8x32x32x64xf16>, %m : tensor<64xf32>) -> (tensor<8x32x32x64xf16>, tensor<64xf32>, tensor<64xf32>) {
+  %z = graph.fill 0.0 : f16 : tensor<f16>
+  %c = graph.le %y, %z : (tensor<8x32x32x64xf16>, tensor<f16>) -> tensor<8x32x32x64xi1>
+  %w = graph.where %c, %z, %g : (tensor<8x32x32x64xi1>, tensor<f16>, tensor<8x32x32x64xf16>) -> tensor<8x32x32x64xf16>
+  %v = graph.cast %w : (tensor<8x32x32x64xf16>) -> tensor<8x32x32x64xf32>
+  %s = graph.sum %v {axes = array<i64: 0, 1, 2>} : (tensor<8x32x32x64xf32>) -> tensor<64xf32>
+  %u = graph.cast %x : (tensor<8x32x32x64xf16>) -> tensor<8x32x32x64xf32>
+  %d = graph.sub %u, %m : (tensor<8x32x32x64xf32>, tensor<64xf32>) -> tensor<8x32x32x64xf32>
+  %p = graph.mul %v, %d : (tensor<8x32x32x64xf32>, tensor<8x32x32x64xf32>) -> tensor<8x32x32x64xf32>
+  %t = graph.sum %p {axes = array<i64: 0, 1, 2>} : (tensor<8x32x32x64xf32>) -> tensor<64xf32>
+  func.return %w, %s, %t : tensor<8x32x32x64xf16>, tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// A kernel of rows takes up what few elements it reads beside them, rather than to be continued.
+
+// CHECK-LABEL: func.func @running
+// CHECK:         %n = compute.fusion ({{.*}}) -> (tensor<512xf32>) {
+// CHECK-NOT:     compute.fusion
+func.func @running(%x : tensor<512x256xf32>, %old : tensor<512xf32>) -> tensor<512xf32> {
+  %s = graph.sum %x {axes = array<i64: 1>} : (tensor<512x256xf32>) -> tensor<512xf32>
+  %h = graph.fill 5.0e-01 : f32 : tensor<f32>
+  %o = graph.mul %old, %h : (tensor<512xf32>, tensor<f32>) -> tensor<512xf32>
+  %n = graph.add %s, %o : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32>
+  func.return %n : tensor<512xf32>
 }

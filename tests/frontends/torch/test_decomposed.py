@@ -113,8 +113,19 @@ def test_avg_pool_of_different_windows(ceil_mode, counted):
                 assert DECOMPOSED[aten.avg_pool2d.default](*given) is NotImplemented
 
 
-def test_max_pool():
-    x, window = floats(2, 3, 9, 8), ([3, 3], [2, 2], [1, 1], [1, 1], False)
+@pytest.mark.parametrize(
+    "window",
+    [
+        ([3, 3], [2, 2], [1, 1], [1, 1], False),
+        ([3, 3], [2, 2], [0, 0], [1, 1], True),  # the last windows are not whole
+        ([3, 2], [], [1, 0], [2, 1], False),
+        ([2, 2], [3, 3], [0, 0], [1, 1], False),  # gaps
+        ([3, 3], [1, 1], [1, 1], [1, 1], False),  # 9 windows over an element
+        ([4, 3], [1, 1], [0, 0], [1, 1], False),  # more: a scatter
+    ],
+)
+def test_max_pool(window):
+    x = floats(2, 3, 9, 8).round(decimals=1)  # some are equal
     result, positions = aten.max_pool2d_with_indices(x, *window)
     grad = torch.randn_like(result)
     check(aten.max_pool2d_with_indices_backward.default, grad, x, *window, positions)

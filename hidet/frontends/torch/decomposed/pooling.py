@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -150,7 +151,46 @@ def fractional_max_pool(
     return found.reshape(shape), index.reshape(shape)
 
 
-def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+MAX_WINDOWS = 9
+"""The most windows over an element all of whose indices are compared with its own."""
+
+
+def max_pool_backward(
+    rank: int,
+    grad: Tensor,
+    x: Tensor,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
+    """The gradient of max pooling: of the windows over an element, those whose index it has."""
+    kernel, stride = per_dimension(kernel, rank), per_dimension(stride or kernel, rank)
+    padding, dilation = per_dimension(padding, rank), per_dimension(dilation, rank)
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    windows = [-(-span // s) for span, s in zip(spans, stride, strict=True)]
+    if prod(windows) > MAX_WINDOWS or 0 in x.shape:
+        return scattered(rank, grad, x, indices)
+    sizes, counts = x.shape[-rank:], grad.shape[-rank:]
+    number = torch.arange(sizes.numel(), device=x.device).reshape(sizes)
+    total: Any = 0
+    for shifts in product(*map(range, windows)):
+        places: list[Tensor] = []
+        inside: Any = True
+        for n, shift in enumerate(shifts):
+            element = torch.arange(sizes[n], device=x.device).reshape(-1, *[1] * (rank - 1 - n))
+            place = (element + padding[n]) // stride[n] - shift
+            inside = inside & (place >= 0) & (place < counts[n])
+            places.append(place.clamp(0, counts[n] - 1))
+        same = (indices[..., *places] == number) & inside
+        wide = grad[..., *places].to(torch.promote_types(grad.dtype, torch.float32))
+        total = torch.where(same, wide, 0) + total
+    return total.to(grad.dtype)
+
+
+def scattered(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
     """The gradient of max pooling: a scatter to the indices, the last argument."""
     pixels = grad.flatten(-rank)
     zeros = x.new_zeros(()).expand(x.shape).flatten(-rank)
@@ -216,17 +256,17 @@ POOLING: dict[Any, Callable[..., Any]] = {
     aten._adaptive_avg_pool3d.default: adaptive_avg_pool,
     aten._adaptive_avg_pool3d_backward.default: partial(adaptive_avg_pool_backward, 3),
     aten.adaptive_max_pool2d.default: adaptive_max_pool,
-    aten.adaptive_max_pool2d_backward.default: partial(max_pool_backward, 2),
+    aten.adaptive_max_pool2d_backward.default: partial(scattered, 2),
     aten.adaptive_max_pool3d.default: adaptive_max_pool,
-    aten.adaptive_max_pool3d_backward.default: partial(max_pool_backward, 3),
+    aten.adaptive_max_pool3d_backward.default: partial(scattered, 3),
     aten.avg_pool2d_backward.default: partial(avg_pool_backward, 2),
     aten.avg_pool2d.default: partial(avg_pool, 2),
     aten.avg_pool3d.default: partial(avg_pool, 3),
     aten.avg_pool3d_backward.default: partial(avg_pool_backward, 3),
     aten.fractional_max_pool2d.default: fractional_max_pool,
-    aten.fractional_max_pool2d_backward.default: partial(max_pool_backward, 2),
+    aten.fractional_max_pool2d_backward.default: partial(scattered, 2),
     aten.fractional_max_pool3d.default: fractional_max_pool,
-    aten.fractional_max_pool3d_backward.default: partial(max_pool_backward, 3),
+    aten.fractional_max_pool3d_backward.default: partial(scattered, 3),
     aten.max_pool2d_with_indices_backward.default: partial(max_pool_backward, 2),
     aten.max_pool3d_with_indices.default: max_pool3d,
     aten.max_pool3d_with_indices_backward.default: partial(max_pool_backward, 3),
