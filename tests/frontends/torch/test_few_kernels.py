@@ -57,7 +57,7 @@ def embed(image, time, kernel, weight):
     ],
 )
 @torch.no_grad()
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_kernels(function, shapes, kernels):
     """As many as the changelog says, with the results of eager torch."""
     model, arguments = Module(function), [torch.randn(shape) for shape in shapes]
