@@ -54,7 +54,7 @@ class Parts:
         return b.reshape(b.permute(x, self.order), self.shape)
 
 
-def parts_of(x: SSAValue, axes: Sequence[int]) -> Parts | None:
+def parts_of(x: SSAValue, axes: Sequence[int], long_column: int = LONG_COLUMN) -> Parts | None:
     """Return the parts of a few long rows, which many blocks share; None if rows are not split."""
     shape = shape_of(x)
     length = prod(shape[n] for n in axes)
@@ -62,7 +62,7 @@ def parts_of(x: SSAValue, axes: Sequence[int]) -> Parts | None:
     if rows == 0:
         return None
     if is_across(x, axes):
-        return parts_of_columns(x, axes) if rows < ENOUGH_ROWS and length >= LONG_COLUMN else None
+        return parts_of_columns(x, axes) if rows < ENOUGH_ROWS and length >= long_column else None
     long = LONG_IMAGE if len(axes) > 1 and rows >= CHANNELS else LONG
     if rows > FEW_ROWS or length < long:
         return None
@@ -95,7 +95,9 @@ def parts_of_columns(x: SSAValue, axes: Sequence[int]) -> Parts | None:
 
 def split_reduction(b: GraphBuilder, op: graph.ReductionOp) -> SSAValue | None:
     """A few long rows are reduced in parts, and then the parts."""
-    if (parts := parts_of(op.x, op.axes.get_values())) is None:
+    axes = op.axes.get_values()
+    of_each_image = len(axes) > 1 and axes[0] != 0
+    if (parts := parts_of(op.x, axes, LONG_IMAGE if of_each_image else LONG_COLUMN)) is None:
         return None
     x = b.emit(type(op)(parts.of(b, b.widened(op.x)), parts.inner))
     x = b.emit(type(op)(x, [parts.axis - sum(n < parts.axis for n in parts.inner)]))

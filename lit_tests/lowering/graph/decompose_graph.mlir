@@ -569,6 +569,22 @@ func.func @many_pixels(%x : tensor<1x8x64x64xf32>, %w : tensor<32x8x1x1xf32>) ->
 // CHECK-LABEL: func.func @many_pixels(
 // CHECK:         graph.var %{{.*}} -> tensor<128x1x32xf32>
 
+// The mean of each image, as in squeeze-and-excitation, is one kernel up to 8192 pixels; sums over all
+// images are split from 1024 pixels on, wherever images begin.
+func.func @squeezed(%x : tensor<3x56x56x96xf16>) -> (tensor<3x96xf16>, tensor<96xf32>) {
+  %c = graph.permute %x {dims = array<i64: 0, 3, 1, 2>} : (tensor<3x56x56x96xf16>) -> tensor<3x96x56x56xf16>
+  %m = graph.mean %c {axes = array<i64: 2, 3>} : (tensor<3x96x56x56xf16>) -> tensor<3x96xf16>
+  %w = graph.cast %c : (tensor<3x96x56x56xf16>) -> tensor<3x96x56x56xf32>
+  %s = graph.sum %w {axes = array<i64: 0, 2, 3>} : (tensor<3x96x56x56xf32>) -> tensor<96xf32>
+  func.return %m, %s : tensor<3x96xf16>, tensor<96xf32>
+}
+
+// CHECK-LABEL: func.func @squeezed(
+// CHECK:         %m = graph.mean %c
+// CHECK:         %[[ALL:\d+]] = graph.permute %w {dims = array<i64: 0, 2, 3, 1>}
+// CHECK-NEXT:    %[[PARTS:\d+]] = graph.reshape %[[ALL]] : (tensor<3x56x56x96xf32>) -> tensor<168x56x96xf32>
+// CHECK-NEXT:    graph.sum %[[PARTS]] {axes = array<i64: 1>}
+
 // So is the softmax of a few long rows; the powers of a part that is -inf throughout are zero.
 func.func @long_softmax(%x : tensor<2x65536xf32>) -> tensor<2x65536xf32> {
   %y = graph.softmax %x {axis = 1 : i64} : tensor<2x65536xf32>
