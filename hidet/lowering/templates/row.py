@@ -1,24 +1,23 @@
 """The template `row`: row reductions and the grids computed from them, in one kernel."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import gcd, prod
 from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from hidet.analysis.forms import LinearForm, Remainder
-from hidet.analysis.grids import is_cheap, linear_index_of_load, loads_of
-from hidet.analysis.index_forms import IndexForms
+from hidet.analysis.grids import is_cheap, loads_of
 from hidet.analysis.rows import Rows, row_reduces, rows_of
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES, WARP
 from hidet.dialects.compute import FusionOp, GridOp, LoadOp, ReduceKind, ReduceOp, YieldOp
 from hidet.dialects.shaped import bytes_of, element_of, size_of
-from hidet.dialects.walking import ops_in, ops_of_class, reached
+from hidet.dialects.walking import ops_in, reached
 from hidet.frontends.script.scalars import Scalar
 from hidet.frontends.script.tensors import Tensor
 from hidet.lang import repeat, script, spatial, task
+from hidet.lowering.templates.adjacency import run_across, runs_along
 from hidet.lowering.templates.base import KernelScope, Launch, Results, Template, ceil_div
 from hidet.lowering.templates.config import Config
 from hidet.lowering.templates.elementwise import store
@@ -132,7 +131,7 @@ class RowTemplate(Template[RowConfig]):
         """
         rows = _rows(fusion)
         is_across = rows.stride > 1 or all(size_of(x) == rows.count for x in fusion.results_)
-        if rows.count >= SECTOR and is_across and (run := _run_across(fusion)) > 0:
+        if rows.count >= SECTOR and is_across and (run := run_across(fusion)) > 0:
             return [_across(fusion, rows, run, arch)]
         lanes, vector = 32, _vector(fusion, rows.length)
         while (
@@ -408,62 +407,11 @@ def _read_by(op: Operation) -> list[Operation]:
     return [source for source in sources if isinstance(source, Operation)]
 
 
-def _run_across(fusion: FusionOp) -> int:
-    """Return how many adjacent rows have adjacent elements in all reductions.
-
-    0 if there are none, or elements of a row are adjacent.
-    """
-    forms, runs = IndexForms(), list[int]()
-    for grid in ops_of_class(fusion.body, GridOp):
-        for reduce in row_reduces(grid):
-            inner, outer = map(_innermost, (reduce, grid))
-            loads = [linear_index_of_load(forms, op) for op in ops_of_class(reduce, LoadOp)]
-            if inner is None or outer is None or any(at.coefficient_of(inner) == 1 for at in loads):
-                return 0
-            runs.append(gcd(*(_run_of_index(at, outer, prod(grid.shape)) for at in loads)))
-    return gcd(*runs) if all(runs) else 0
-
-
-def _innermost(op: GridOp | ReduceOp) -> SSAValue | None:
-    """Return the last index of a domain that is not always 0."""
-    indices = zip(op.indices[::-1], op.shape[::-1], strict=True)
-    return next((index for index, extent in indices if extent > 1), None)
-
-
-def _run_of_index(form: LinearForm, index: SSAValue, extent: int) -> int:
-    """Return for how many adjacent values of an index a form is adjacent: all, a digit's, or 0."""
-    if form.coefficient_of(index) == 1:
-        return extent
-    return next(
-        (
-            atom.divisor
-            for atom, factor in form.terms.items()
-            if factor == 1 and isinstance(atom, Remainder) and atom.form == LinearForm.of(index)
-        ),
-        0,
-    )
-
-
 def _vector(fusion: FusionOp, extent: int) -> int:
     """Return how many adjacent elements an access has: whole ones that divide an extent."""
     inputs = [x for x in fusion.body.block.args if size_of(x) >= _rows(fusion).size]
     most = ACCESS_BYTES // max([MIN_BYTES, *(bytes_of(element_of(x)) for x in inputs)])
-    return gcd(most, extent, *_runs(fusion))
-
-
-def _runs(fusion: FusionOp) -> Iterator[int]:
-    """Yield how many elements of a row are adjacent in memory, for each load where any are."""
-    forms = IndexForms()
-    for grid in ops_of_class(fusion.body, GridOp):
-        for reduce in row_reduces(grid):
-            for op in ops_of_class(reduce, LoadOp):
-                form, run = linear_index_of_load(forms, op), 1
-                for index, extent in zip(reduce.indices[::-1], reduce.shape[::-1], strict=True):
-                    if extent > 1 and form.coefficient_of(index) != run:
-                        break
-                    run *= extent
-                if run > 1:
-                    yield run
+    return gcd(most, extent, *runs_along(fusion))
 
 
 def _across(fusion: FusionOp, rows: Rows, run: int, arch: Arch) -> RowConfig:
