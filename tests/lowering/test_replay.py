@@ -66,7 +66,7 @@ def sources_of(module):
 @pytest.mark.parametrize(
     ("name", "arch"),
     [
-        ("softmax", "cpu"),
+        pytest.param("softmax", "cpu", marks=pytest.mark.slow),
         pytest.param("matmul", "sm_80", marks=pytest.mark.slow),
         pytest.param("conv", "sm_90a", marks=pytest.mark.slow),
     ],

@@ -116,7 +116,7 @@ QUICK = {
         if blocking.instruction != WGMMA_TF32 or orientation == "nt"  # which TMA rounds
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_orientations(check, choose, blocking, transposed):
     """Operands whose rows or columns are contiguous, of sizes that no tile divides."""
     dtype = DTYPES[blocking.instruction]

@@ -27,7 +27,7 @@ def random(*shape):
 
 @pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("special", [None, *SPECIALS])
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_joins(tmp_path, name, special):
     """What is not finite stays what torch makes of it, in later elements only."""
     x = random(3, 50, 2)

@@ -55,6 +55,7 @@ def test_one_row_in_parts(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("k", [3, 20])
+@pytest.mark.sample(1)
 def test_first_elements_of_parts(tmp_path, monkeypatch, k):
     """The parts' first elements are sorted, if they are few: in one block of padded rows."""
     monkeypatch.setattr(sorting, "LEAST_PART", 16)
