@@ -279,8 +279,8 @@ MAX_SIMPLE = 8
 def is_simple(group: Group) -> bool:
     """Return whether a group computes elements by a few operations, none of which is a function.
 
-    An example is the mask of a ReLU, but not the derivative of a GELU. With the latter in its
-    epilogue, a product of ConvNeXt-T's gradients takes 60 us on an H200; in two kernels 51.
+    An example is the mask of a ReLU, but not the derivative of a GELU: with the latter in
+    epilogues, a training step of ConvNeXt-T takes 6.8 ms of an H200 instead of 6.6.
     """
     ops = [op for grid in group.grids for op in ops_in(grid.body)]
     others = [op for op in ops if not isinstance(op, arith.ConstantOp | LoadOp | YieldOp)]

@@ -12,7 +12,7 @@ from hidet.dialects.walking import ops_in
 from hidet.lowering.compute.fusion_groups import reads_once
 
 MANY = 16
-"""How many elements each number is read for, at least, that grids read which are repeated."""
+"""The fewest elements for each of which a grid that is repeated reads a number that is computed."""
 
 
 class Reads:

@@ -155,22 +155,15 @@ MAX_WINDOWS = 9
 """The most windows over an element all of whose indices are compared with its own."""
 
 
-def max_pool_backward(
-    rank: int,
-    grad: Tensor,
-    x: Tensor,
-    kernel: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    ceil_mode: bool,
-    indices: Tensor,
-) -> Tensor:
-    """The gradient of max pooling: of the windows over an element, those whose index it has."""
-    kernel, stride = per_dimension(kernel, rank), per_dimension(stride or kernel, rank)
-    padding, dilation = per_dimension(padding, rank), per_dimension(dilation, rank)
-    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-    windows = [-(-span // s) for span, s in zip(spans, stride, strict=True)]
+def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
+    """The gradient of max pooling: of the windows over an element, those whose index it has.
+
+    The other arguments are the kernel, stride, padding, dilation, ceil_mode and the indices.
+    """
+    kernel, stride, padding, dilation, _, indices = rest
+    window = kernel, stride or kernel, padding, dilation
+    k, s, p, d = (per_dimension(each, rank) for each in window)
+    windows = [-(-((k[n] - 1) * d[n] + 1) // s[n]) for n in range(rank)]
     if prod(windows) > MAX_WINDOWS or 0 in x.shape:
         return scattered(rank, grad, x, indices)
     sizes, counts = x.shape[-rank:], grad.shape[-rank:]
@@ -181,7 +174,7 @@ def max_pool_backward(
         inside: Any = True
         for n, shift in enumerate(shifts):
             element = torch.arange(sizes[n], device=x.device).reshape(-1, *[1] * (rank - 1 - n))
-            place = (element + padding[n]) // stride[n] - shift
+            place = (element + p[n]) // s[n] - shift
             inside = inside & (place >= 0) & (place < counts[n])
             places.append(place.clamp(0, counts[n] - 1))
         same = (indices[..., *places] == number) & inside
