@@ -152,3 +152,49 @@ func.func @running(%x : tensor<512x256xf32>, %old : tensor<512xf32>) -> tensor<5
   %n = graph.add %s, %o : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32>
   func.return %n : tensor<512xf32>
 }
+
+// -----
+
+// The mask of a ReLU is an epilogue of the product before it, and the sums of a norm's gradient still
+// are one kernel: the distance from a mean that is rounded is computed in it, and where it is read.
+
+// CHECK-LABEL: func.func @epilogue
+// CHECK:         %w = compute.fusion (%a_1 = %a : tensor<4096x64xf16>, %b_1 = %b : tensor<64x64xf16>, %y_1 = %y : tensor<4096x64xf16>) -> (tensor<4096x64xf16>) {
+// CHECK:         %r = compute.fusion ({{.*}}) -> (tensor<64xf16>) {
+// CHECK:         %{{.*}}, %{{.*}} = compute.fusion ({{.*}}%r_1 = %r : tensor<64xf16>) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+// CHECK:         %s, %t = compute.fusion
+// CHECK:         %o = compute.fusion ({{.*}}%r_1 = %r : tensor<64xf16>
+// CHECK-NOT:     compute.fusion
+func.func @epilogue(%a : tensor<4096x64xf16>, %b : tensor<64x64xf16>, %y : tensor<4096x64xf16>, %x : tensor<4096x64xf16>, %m : tensor<64xf32>) -> (tensor<4096x64xf16>, tensor<64xf32>, tensor<64xf32>) {
+  %g = graph.matmul %a, %b : (tensor<4096x64xf16>, tensor<64x64xf16>) -> tensor<4096x64xf16>
+  %z = graph.fill 0.0 : f16 : tensor<f16>
+  %c = graph.le %y, %z : (tensor<4096x64xf16>, tensor<f16>) -> tensor<4096x64xi1>
+  %w = graph.where %c, %z, %g : (tensor<4096x64xi1>, tensor<f16>, tensor<4096x64xf16>) -> tensor<4096x64xf16>
+  %r = graph.cast %m : (tensor<64xf32>) -> tensor<64xf16>
+  %v = graph.cast %w : (tensor<4096x64xf16>) -> tensor<4096x64xf32>
+  %s = graph.sum %v {axes = array<i64: 0>} : (tensor<4096x64xf32>) -> tensor<64xf32>
+  %u = graph.cast %x : (tensor<4096x64xf16>) -> tensor<4096x64xf32>
+  %e = graph.cast %r : (tensor<64xf16>) -> tensor<64xf32>
+  %d = graph.sub %u, %e : (tensor<4096x64xf32>, tensor<64xf32>) -> tensor<4096x64xf32>
+  %p = graph.mul %v, %d : (tensor<4096x64xf32>, tensor<4096x64xf32>) -> tensor<4096x64xf32>
+  %t = graph.sum %p {axes = array<i64: 0>} : (tensor<4096x64xf32>) -> tensor<64xf32>
+  %q = graph.mul %d, %t : (tensor<4096x64xf32>, tensor<64xf32>) -> tensor<4096x64xf32>
+  %o = graph.cast %q : (tensor<4096x64xf32>) -> tensor<4096x64xf16>
+  func.return %o, %s, %t : tensor<4096x64xf16>, tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// What takes functions to compute, as the derivative of an activation, is no epilogue.
+
+// CHECK-LABEL: func.func @derivative
+// CHECK:         %g = compute.fusion ({{.*}}) -> (tensor<4096x64xf16>) {
+// CHECK:         %w = compute.fusion
+// CHECK:           math.exp
+// CHECK-NOT:     compute.fusion
+func.func @derivative(%a : tensor<4096x64xf16>, %b : tensor<64x64xf16>, %y : tensor<4096x64xf16>) -> tensor<4096x64xf16> {
+  %g = graph.matmul %a, %b : (tensor<4096x64xf16>, tensor<64x64xf16>) -> tensor<4096x64xf16>
+  %e = graph.exp %y : tensor<4096x64xf16>
+  %w = graph.mul %e, %g : (tensor<4096x64xf16>, tensor<4096x64xf16>) -> tensor<4096x64xf16>
+  func.return %w : tensor<4096x64xf16>
+}

@@ -11,7 +11,7 @@ from hidet.arch.chips import Arch
 from hidet.context import make_context
 from hidet.dialects.compute import FusionOp
 from hidet.lowering.pipelines import run_pipeline
-from hidet.lowering.templates.row import MAX_KEPT, RowTemplate
+from hidet.lowering.templates.row import MAX_KEPT, RowConfig, RowTemplate
 from hidet.pass_options import PassOptions
 
 PRECISIONS = [
@@ -305,3 +305,10 @@ def test_rows_without_elements_and_of_one(check):
         },
         kernels=2,
     )
+
+
+@pytest.mark.parametrize(("length", "at_once"), [(32 * 16, 32), (33 * 16, 16)])
+def test_loops_over_many_vectors_are_unrolled_in_part(length, at_once):
+    """Else ptxas keeps the elements of two loops, in local memory."""
+    config = RowConfig(threads=512, lanes=16, vector=8, across=32)
+    assert config.elements(1, length).hints[1] == at_once
