@@ -205,18 +205,14 @@ def reduces_same_rows(grid: GridOp, other: GridOp) -> bool:
 
 
 def _strides(grid: GridOp) -> Iterator[tuple[int, ...]]:
-    """Yield the strides of loads in row reductions, by the dimensions of the grid and the row.
-
-    Dimensions of one element have none.
-    """
+    """Yield the strides of loads in row reductions, by the dimensions of the grid and the row."""
     forms = IndexForms()
     for reduce in row_reduces(grid):
         indices = [*grid.indices, *reduce.indices]
-        extents = dict(zip(indices, [*grid.shape, *reduce.shape], strict=True))
         for load in ops_of_class(reduce, LoadOp):
             form = linear_index_of_load(forms, load)
             if set(form.terms) <= set(indices):
-                yield tuple(form.coefficient_of(each) for each in indices if extents[each] > 1)
+                yield tuple(form.coefficient_of(index) for index in indices)
 
 
 def _extends_elements(grid: GridOp, group: Group) -> bool:
