@@ -646,3 +646,31 @@ func.func @rows_of_one(%x : tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32
   } : tensor<64xf32>
   func.return %sum, %largest, %columns : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Positions are computed where they are read, and not stored, by all that reads them.
+
+// CHECK-LABEL: func.func @positions
+// CHECK:         %y = compute.fusion (%x_1 = %x : tensor<4x256xi64>) -> (tensor<4x256xi64>) {
+// CHECK:         %z = compute.fusion (%y_1 = %y : tensor<4x256xi64>) -> (tensor<256x4xi64>) {
+// CHECK-NOT:     compute.fusion
+func.func @positions(%x : tensor<4x256xi64>) -> (tensor<4x256xi64>, tensor<256x4xi64>) {
+  %n = compute.grid (%i) {
+    %p = arith.index_cast %i : index to i64
+    compute.yield %p : i64
+  } : tensor<256xi64>
+  %y = compute.grid (%i, %j) {
+    %v = compute.load %x[%i, %j] : tensor<4x256xi64>
+    %p = compute.load %n[%j] : tensor<256xi64>
+    %s = arith.addi %v, %p : i64
+    compute.yield %s : i64
+  } : tensor<4x256xi64>
+  %z = compute.grid (%j, %i) {
+    %v = compute.load %y[%i, %j] : tensor<4x256xi64>
+    %p = compute.load %n[%j] : tensor<256xi64>
+    %s = arith.muli %v, %p : i64
+    compute.yield %s : i64
+  } : tensor<256x4xi64>
+  func.return %y, %z : tensor<4x256xi64>, tensor<256x4xi64>
+}
