@@ -1,7 +1,7 @@
-"""The work of a fusion for the roofline model: matmul operations and bytes moved."""
+"""The work of a fusion for the roofline model: operations of products, and bytes moved."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import prod
+from math import ceil, prod
 
 from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -15,6 +15,8 @@ from hidet.dialects.graph import (
     AttentionKeyValueGradientsOp,
     AttentionLogsumexpOp,
     AttentionQueryGradientOp,
+    GroupedConv2dOp,
+    GroupedFilterGradientOp,
     GroupedMatmulOp,
     MatmulOp,
     ScaledDotProductAttentionOp,
@@ -23,8 +25,11 @@ from hidet.dialects.graph.attention import ScoresOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of, size_of
 from hidet.dialects.walking import reached
 
-_Matmul = MatmulOp | GroupedMatmulOp | ScoresOp
-"""The operators that contain matmuls."""
+_Stencil = GroupedConv2dOp | GroupedFilterGradientOp
+"""The operators that are computed without tensor cores."""
+
+_Product = MatmulOp | GroupedMatmulOp | _Stencil | ScoresOp
+"""The operators that sum products."""
 
 FACTORS: dict[type[Operation], Sequence[str]] = {
     ScaledDotProductAttentionOp: ("key", "value"),
@@ -36,22 +41,37 @@ FACTORS: dict[type[Operation], Sequence[str]] = {
 
 
 def work_of(fusion: FusionOp) -> Work:
-    """Return the matmul operations of a fusion, and its bytes if each element is moved once."""
-    matmuls = [op for op in fusion.body.block.ops if isinstance(op, _Matmul)]
-    kind = _kind(matmuls[0]) if matmuls else "f32"
-    return Work(sum(map(_operations, matmuls)), _moved(fusion), kind)
+    """Return the operations of a fusion's products, and its bytes if elements are moved once."""
+    products = [op for op in fusion.body.block.ops if isinstance(op, _Product)]
+    kind = _kind(products[0]) if products else "f32"
+    return Work(sum(map(_operations, products)), _moved(fusion), kind)
 
 
-def _kind(op: _Matmul) -> str:
+def terms_of(op: Operation) -> int:
+    """Return how many products an element of the result of a product sums, 0 of other operators."""
+    match op:
+        case MatmulOp() | GroupedMatmulOp():
+            return shape_of(op.lhs)[-1]
+        case GroupedConv2dOp():
+            return prod(shape_of(op.weight)[:3])
+        case GroupedFilterGradientOp():
+            return ceil(prod(shape_of(op.grad)[:3]) / op.parts.value.data)
+        case _:
+            return 0
+
+
+def _kind(op: _Product) -> str:
     """Return the operand type, by its name in `Arch.rates`."""
+    if isinstance(op, _Stencil):
+        return "f32"
     named = {"tf32": "tf32", "fma": "f32"}
     return named.get(op.precision.data) or str(element_of(op.operands[0]))
 
 
-def _operations(op: _Matmul) -> int:
+def _operations(op: _Product) -> int:
     """Return the number of multiplications and additions of an operator."""
-    if isinstance(op, MatmulOp | GroupedMatmulOp):
-        return 2 * size_of(op.result) * shape_of(op.lhs)[-1]
+    if not isinstance(op, ScoresOp):
+        return 2 * size_of(op.result) * terms_of(op)
     (*_, queries, _), (*_, keys, _) = shape_of(op.query), shape_of(op.key)
     scores = queries * keys
     if op.causal:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from hidet.analysis.work import work_of
+from hidet.analysis.work import terms_of, work_of
 from hidet.arch.chips import Arch
 from hidet.backend.cache import artifact_key
 from hidet.dialects.compute import FusionOp
@@ -46,7 +46,7 @@ class Problem:
             differ only in names and locations.
         configs: the candidates, the best estimate first.
         rejected: the configs that are invalid on the architecture.
-        length: the extent of the contracted dimension of its matmul, or 0.
+        length: the terms of a sum of its anchor, or 0.
     """
 
     def __init__(self, fusion: FusionOp, template: Template[Any], setting: Setting) -> None:
@@ -57,7 +57,7 @@ class Problem:
         self.text = str(_alone(fusion))
         self.work = work_of(fusion)
         matmul = next((op for op in fusion.body.block.ops if isinstance(op, MatmulOp)), None)
-        self.length = 0 if matmul is None else shape_of(matmul.lhs)[-1]
+        self.length = max(map(terms_of, fusion.body.block.ops), default=0)
         self.title = _title(fusion, matmul)
 
     @cached_property

@@ -120,6 +120,21 @@ def test_convolution(works_of):
     assert product.moved == 2 * (16 * 100 + 32 * 16 * 9 + 32 * 100)
 
 
+def test_convolution_of_groups(works_of):
+    """Each sum has the channels of its group alone; those of a gradient, the pixels of its part."""
+    x, w, y = "tensor<1x10x10x16xf16>", "tensor<3x3x4x32xf16>", "tensor<1x8x8x32xf16>"
+    part = "tensor<2x3x3x4x32xf32>"
+    text = f"""func.func @forward(%x: {x}, %w: {w}, %g: {y}) -> ({y}, {part}) {{
+      %y = graph.grouped_conv2d %x, %w : ({x}, {w}) -> {y}
+      %p = graph.grouped_filter_gradient %x, %g {{kernel = array<i64: 3, 3>, groups = 4 : i64,
+        parts = 2 : i64}} : ({x}, {y}) -> {part}
+      func.return %y, %p : {y}, {part}
+    }}"""
+    forward, gradient = works_of(text)
+    assert forward.operations == gradient.operations == 2 * 64 * 32 * 4 * 9
+    assert forward.kind == gradient.kind == "f32"
+
+
 LOAD = """%y = compute.grid (%i) {{
           {index}
           %v = compute.load %x_[{place}] : {kind}

@@ -116,10 +116,10 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         (2, 6, 5, 6),
     ),
     (
-        lambda: graph.DepthwiseConv2dOp(
-            value([2, 9, 8, 4]), value([3, 2, 4]), stride=(2, 1), dilation=(1, 3)
+        lambda: graph.GroupedConv2dOp(
+            value([2, 9, 8, 4]), value([3, 2, 2, 6]), stride=(2, 1), dilation=(1, 3)
         ),
-        (2, 4, 5, 4),
+        (2, 4, 5, 6),
     ),
     (
         lambda: graph.Conv2dFilterGradientOp(
@@ -134,10 +134,15 @@ EXAMPLES: list[tuple[Build, tuple[int, ...]]] = [
         (6, 2, 3, 3),
     ),
     (
-        lambda: graph.DepthwiseFilterGradientOp(
-            value([2, 9, 8, 4]), value([2, 4, 5, 4]), kernel=(3, 2), stride=(2, 1), dilation=(1, 3)
+        lambda: graph.GroupedFilterGradientOp(
+            value([2, 9, 8, 4]),
+            value([2, 4, 5, 6]),
+            kernel=(3, 2),
+            stride=(2, 1),
+            dilation=(1, 3),
+            groups=2,
         ),
-        (1, 3, 2, 4),
+        (1, 3, 2, 2, 6),
     ),
     (
         lambda: graph.WindowsOp(value([2, 3, 8, 8]), 0, Window((3, 3), (2, 2), (1, 1))),

@@ -267,6 +267,7 @@ class FilterGradientOp(ProductOp, ABC):
     kernel = prop_def(INTS)
     stride = prop_def(INTS, default_value=ints((1, 1)))
     dilation = prop_def(INTS, default_value=ints((1, 1)))
+    groups = prop_def(INT, default_value=integer(1))
 
     @property
     def window(self) -> Window:
@@ -283,6 +284,15 @@ class FilterGradientOp(ProductOp, ABC):
         self.check_sum_element(x, self.result_type.element_type)
         self.check_same_element(x, grad)
         FLOATS.check(self.name, x)
+
+    def _check_groups(self, channels: int, filters: int) -> int:
+        """Return the number of groups; raise `VerifyException` unless it divides both numbers."""
+        groups = self.groups.value.data
+        if groups < 1 or channels % groups or filters % groups:
+            raise self.invalid(
+                f"{groups} groups do not fit input {self.x.type} and gradient {self.grad.type}"
+            )
+        return groups
 
     def _check_gradient(self, *shape: int) -> None:
         """Raise `VerifyException` unless the gradient has the shape of the convolution."""
@@ -302,7 +312,6 @@ class Conv2dFilterGradientOp(FilterGradientOp):
     name = "graph.conv2d_filter_gradient"
 
     padding = prop_def(INTS, default_value=ints((0, 0)))
-    groups = prop_def(INT, default_value=integer(1))
     precision = prop_def(StringAttr, default_value=IEEE)
 
     @property
@@ -313,25 +322,24 @@ class Conv2dFilterGradientOp(FilterGradientOp):
     def _infer_type(self) -> Tensor:
         check_precision(self.name, self.precision)
         self._check_operands()
-        groups, (images, channels, *sizes) = self.groups.value.data, shape_of(self.x)
+        images, channels, *sizes = shape_of(self.x)
         filters = shape_of(self.grad)[1]
-        if groups < 1 or channels % groups or filters % groups:
-            raise self.invalid(
-                f"{groups} groups do not fit input {self.x.type} and gradient {self.grad.type}"
-            )
+        groups = self._check_groups(channels, filters)
         self._check_gradient(images, filters, *self.window.count(self.name, sizes))
         shape = [filters, channels // groups, *self.window.kernel]
         return TensorType(self.result_type.element_type, shape)
 
 
 @irdl_op_definition
-class DepthwiseConv2dOp(AnchorOp):
-    """x [N, H, W, C] convolved channel by channel with filters [KH, KW, C], without padding.
+class GroupedConv2dOp(AnchorOp):
+    """x [N, H, W, C] convolved with filters [KH, KW, D, F], without padding, group by group.
 
-    The result [N, OH, OW, C] may be wider than the operands, such as f32 for f16.
+    There are C / D groups, each with D adjacent channels and the same number of adjacent filters;
+    of a depthwise convolution D is 1. The result [N, OH, OW, F] may be wider than the operands,
+    such as f32 for f16.
     """
 
-    name = "graph.depthwise_conv2d"
+    name = "graph.grouped_conv2d"
 
     x = operand_def(TENSOR)
     weight = operand_def(TENSOR)
@@ -346,39 +354,42 @@ class DepthwiseConv2dOp(AnchorOp):
 
     def _infer_type(self) -> Tensor:
         x, weight = tensor_type(self.x), tensor_type(self.weight)
-        if x.get_num_dims() != 4 or weight.get_num_dims() != 3:
-            raise self.invalid(f"input and weight must have ranks 4 and 3, got {x} and {weight}")
+        if x.get_num_dims() != 4 or weight.get_num_dims() != 4:
+            raise self.invalid(f"input and weight must have rank 4, got {x} and {weight}")
         element = self.result_type.element_type
         self.check_sum_element(x, element)
         self.check_same_element(x, weight)
         FLOATS.check(self.name, x)
-        images, *sizes, channels = x.get_shape()
-        if weight.get_shape()[2] != channels:
-            raise self.invalid(f"input {x} and weight {weight} have different channels")
-        return TensorType(element, [images, *self.window.count(self.name, sizes), channels])
+        (images, *sizes, channels), (*_, depth, filters) = x.get_shape(), weight.get_shape()
+        if depth < 1 or channels % depth or filters % max(channels // depth, 1):
+            raise self.invalid(f"groups of {depth} channels do not fit input {x}, weight {weight}")
+        return TensorType(element, [images, *self.window.count(self.name, sizes), filters])
 
 
 @irdl_op_definition
-class DepthwiseFilterGradientOp(FilterGradientOp, AnchorOp):
-    """The gradient of the filters of a depthwise convolution of x [N, H, W, C], without padding.
+class GroupedFilterGradientOp(FilterGradientOp, AnchorOp):
+    """The gradient of the filters of a grouped convolution of x [N, H, W, C], without padding.
 
-    `grad` [N, OH, OW, C] is the gradient of its result. Its rows, N OH, are split into `parts` of
-    the same size, of which the last one may have fewer; the result [parts, KH, KW, C] has the sums
-    of each part. It may be wider than the operands, such as f32 for f16.
+    `grad` [N, OH, OW, F] is the gradient of its result. Its rows, N OH, are split into `parts` of
+    the same size, of which the last one may have fewer; the result [parts, KH, KW, C / groups, F]
+    has the sums of each part. It may be wider than the operands, such as f32 for f16.
     """
 
-    name = "graph.depthwise_filter_gradient"
+    name = "graph.grouped_filter_gradient"
 
     parts = prop_def(INT, default_value=integer(1))
 
     def _infer_type(self) -> Tensor:
         self._check_operands()
         images, *sizes, channels = shape_of(self.x)
-        self._check_gradient(images, *self.window.count(self.name, sizes), channels)
+        filters = shape_of(self.grad)[3]
+        groups = self._check_groups(channels, filters)
+        self._check_gradient(images, *self.window.count(self.name, sizes), filters)
         parts = self.parts.value.data
         if parts < 1:
             raise self.invalid(f"parts must be at least 1, got {parts}")
-        return TensorType(self.result_type.element_type, [parts, *self.window.kernel, channels])
+        shape = [parts, *self.window.kernel, channels // groups, filters]
+        return TensorType(self.result_type.element_type, shape)
 
 
 @irdl_op_definition

@@ -28,7 +28,7 @@ from hidet.analysis.inverse import inverse_of
 from hidet.analysis.rows import Rows, is_serial, read_in_order, row_reduces, rows_of, rows_of_grid
 from hidet.dialects.compute import GridOp, LoadOp, ReduceOp, YieldOp
 from hidet.dialects.cuda.checks import CheckedIndexOp, FaultCheckOp
-from hidet.dialects.graph import AnchorOp, DepthwiseConv2dOp, DepthwiseFilterGradientOp
+from hidet.dialects.graph import AnchorOp, GroupedConv2dOp, GroupedFilterGradientOp
 from hidet.dialects.shaped import size_of
 from hidet.dialects.walking import ops_in, ops_of_class, parents_of
 from hidet.rewriting.inlining import inline_into_loads
@@ -125,7 +125,7 @@ def may_join(grid: GridOp, group: Group) -> bool:
 def _is_epilogue(grid: GridOp, group: Group) -> bool:
     """Return whether a grid reads one anchor element per element, invertibly.
 
-    Of depthwise convolutions only grids in order are: each thread stores its own channels.
+    Of grouped convolutions only grids in order are: each thread stores its own channels.
     """
     if has_reduction(grid):
         return False
@@ -137,7 +137,7 @@ def _is_epilogue(grid: GridOp, group: Group) -> bool:
     trial = with_members_inlined(grid, group)
     results = [anchor.result for anchor in group.anchors]
     is_epilogue = inverse_of(trial, *results) is not None
-    if any(isinstance(anchor, DepthwiseConv2dOp) for anchor in group.anchors):
+    if any(isinstance(anchor, GroupedConv2dOp) for anchor in group.anchors):
         is_epilogue = is_epilogue and all(is_in_order(trial, result) for result in results)
     trial.erase()
     return is_epilogue
@@ -293,7 +293,7 @@ def _read_in_order(users: Collection[Operation | None], group: Group) -> bool:
 
 def _reads_repeatedly(anchor: Operation, group: Group) -> bool:
     """Return whether an anchor reads elements of a group several times, as image windows."""
-    if isinstance(anchor, DepthwiseConv2dOp | DepthwiseFilterGradientOp):
+    if isinstance(anchor, GroupedConv2dOp | GroupedFilterGradientOp):
         return prod(anchor.window.kernel) > 1
     return any(
         isinstance(view := operand.owner, GridOp)

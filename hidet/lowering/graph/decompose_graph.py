@@ -30,7 +30,7 @@ from hidet.lowering.graph.memory_order import is_read_transposed, reads_columns
 from hidet.lowering.graph.norms import SOFTMAX_AND_NORMS
 from hidet.lowering.graph.pointwise import decompose_pointwise, has_channels_first_only
 from hidet.lowering.graph.reductions import SPLIT, split_reduction, split_variance
-from hidet.lowering.graph.windows import RUN, matrix_of_windows
+from hidet.lowering.graph.windows import FILTERS_LAST, RUN, are_small, matrix_of_windows
 from hidet.lowering.single_walk import Rule, apply_rules
 
 # ----------------------------------------------------------------------------- matmuls
@@ -155,19 +155,22 @@ def decompose_linear(b: GraphBuilder, op: graph.LinearOp, arch: Arch) -> SSAValu
 def decompose_conv2d(b: GraphBuilder, op: graph.Conv2dOp) -> SSAValue:
     """A matmul of windows and filters in the accumulator type, then bias and cast.
 
-    Filters are packed, and images if that pays. A depthwise convolution stays one.
+    Filters are packed, and images if that pays. One of small groups stays a convolution.
     """
     x, weight, element = op.x, op.weight, op.result_type.element_type
     groups, precision = op.groups.value.data, op.precision.data
-    _, depth, *kernel = shape_of(weight)
-    if prod(kernel) > 1 and not reads_planes(op):
+    filters, depth, *kernel = shape_of(weight)
+    is_small = are_small(groups, depth, filters // groups)
+    if (prod(kernel) > 1 or is_small) and not reads_planes(op):
         missing = -depth % RUN if groups == 1 else 0
         x, weight = padded_channels(b, x, missing), padded_channels(b, weight, missing)
         if missing or ((depth > 1 or has_many_taps(op)) and has_channels_first(op.x)):
             x = b.packed(x, [0, 2, 3, 1])
-        weight = packed_filters(b, weight, precision)
-    if groups > 1 and depth == 1:
-        total = depthwise(b, op, x, weight)
+        weight = (
+            b.packed(weight, FILTERS_LAST) if is_small else packed_filters(b, weight, precision)
+        )
+    if is_small:
+        total = convolution_of_groups(b, op, x, weight)
     else:
         windows = b.emit(graph.WindowsOp(x, 0, op.window))
         total = product_of_windows(b, windows, weight, groups, op.precision)
@@ -210,15 +213,17 @@ def reads_planes(op: graph.Conv2dOp) -> bool:
     return is_depthwise and is_argument(op.x) and not has_many_taps(op)
 
 
-def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue) -> SSAValue:
+def convolution_of_groups(
+    b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
+) -> SSAValue:
     """Return the convolution of other operands without a bias, in the accumulator type.
 
-    Images are padded, and their channels last. One of several filters for each channel, or of few
-    taps of an argument, whose channels are not last, is left to `lower-graph-to-compute`.
+    Images are padded, and their channels last. A depthwise one of few taps of an argument, whose
+    channels are not last, is left to `lower-graph-to-compute`.
     """
     window, element = op.window, sum_type(op.result_type.element_type, op.precision)
     stride, dilation, groups = window.stride, window.dilation, op.groups.value.data
-    if reads_planes(op) or shape_of(weight)[0] != groups:
+    if reads_planes(op):
         return b.emit(
             graph.Conv2dOp(
                 x,
@@ -232,10 +237,9 @@ def depthwise(b: GraphBuilder, op: graph.Conv2dOp, x: SSAValue, weight: SSAValue
             )
         )
     images = b.padded_images(x, window.padding)
-    _, _, *kernel = shape_of(weight)
-    filters = b.permute(b.reshape(weight, [groups, *kernel]), [1, 2, 0])
+    filters = b.permute(weight, FILTERS_LAST)
     total = b.emit(
-        graph.DepthwiseConv2dOp(
+        graph.GroupedConv2dOp(
             images, filters, stride=stride, dilation=dilation, result_element=element
         )
     )
@@ -351,8 +355,8 @@ class DecomposeGraphPass(ModulePass):
 
     linear, softmax, layer_norm and rms_norm are decomposed, and attention and its gradients
     unless a template computes them in one kernel. Weights times columns that are adjacent in memory
-    are transposed matmuls. conv2d becomes a matmul of windows, unless it is
-    depthwise; neither has a bias. In programs that keep channels first, one of single pixels is a
+    are transposed matmuls. conv2d becomes a matmul of windows, unless its
+    groups are small; neither has a bias. In programs that keep channels first, one of single pixels is a
     batch of matmuls. matmul, grouped_matmul and conv2d accumulate in f32 for f16 and bf16,
     followed by a cast, so that ops fused with them use f32. Large operands of matmuls with rows
     that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as are images

@@ -1,4 +1,4 @@
-"""The decomposition of gradients of filters: matmuls, or sums of parts if they are depthwise."""
+"""The decomposition of gradients of filters: matmuls, or sums of parts if groups are small."""
 
 from xdsl.ir import SSAValue
 
@@ -6,11 +6,11 @@ from hidet.arch.chips import Arch
 from hidet.dialects import graph
 from hidet.dialects.graph.base import computation_type, element_type, shape_of
 from hidet.lowering.graph.graph_builder import GraphBuilder
-from hidet.lowering.graph.windows import RUN, matrix_of_windows
+from hidet.lowering.graph.windows import RUN, are_small, matrix_of_windows
 
-BLOCKS, CHANNELS, ROWS = 4, 64, 4
-"""The blocks per multiprocessor that the gradient of depthwise filters is worth, the channels that
-one of them has, about, and the fewest rows of a part."""
+DEPTHWISE_BLOCKS, BLOCKS, CHANNELS, ROWS = 4, 8, 64, 4
+"""The blocks per multiprocessor that the gradient of depthwise filters is worth, that of filters of
+several channels, the channels that one of them has, about, and the fewest rows of a part."""
 
 MAX_SPAN = 64
 """The most rows and pixels under a filter: threads have a row of it each, and its pixels in
@@ -24,18 +24,18 @@ def decompose_filter_gradient(
 
     Its operands have channels last, as memory has, so that nothing is copied in another order.
     """
-    total = depthwise(b, op, arch) if is_depthwise(op) else product(b, op)
+    total = sum_of_parts(b, op, arch) if is_small(op) else product(b, op)
     return b.cast(total, op.result_type.element_type)
 
 
-def is_depthwise(op: graph.Conv2dFilterGradientOp) -> bool:
-    """Return whether filters have a channel each, and their windows fit into registers."""
+def is_small(op: graph.Conv2dFilterGradientOp) -> bool:
+    """Return whether groups are too small for matmuls, and windows fit into registers."""
     groups, (filters, depth, *_) = op.groups.value.data, op.result_type.get_shape()
     spans = (
         step * (taps - 1) + 1
         for taps, step in zip(op.window.kernel, op.window.dilation, strict=True)
     )
-    return groups > 1 and filters == groups and depth == 1 and max(spans) <= MAX_SPAN
+    return are_small(groups, depth, filters // groups) and max(spans) <= MAX_SPAN
 
 
 def product(b: GraphBuilder, op: graph.Conv2dFilterGradientOp) -> SSAValue:
@@ -57,22 +57,25 @@ def product(b: GraphBuilder, op: graph.Conv2dFilterGradientOp) -> SSAValue:
     return b.permute(b.narrow(found, 3, 0, depth) if missing else found, [0, 3, 1, 2])
 
 
-def depthwise(b: GraphBuilder, op: graph.Conv2dFilterGradientOp, arch: Arch) -> SSAValue:
+def sum_of_parts(b: GraphBuilder, op: graph.Conv2dFilterGradientOp, arch: Arch) -> SSAValue:
     """Return the gradient as a sum of parts, which many blocks compute."""
     window, element = op.window, computation_type(element_type(op.x))
     x, grad = b.padded_images(op.x, window.padding), b.permute(op.grad, [0, 2, 3, 1])
-    images, rows, _, channels = shape_of(grad)
-    blocks = BLOCKS * arch.processors // -(-channels // CHANNELS)
+    images, rows, _, filters = shape_of(grad)
+    each = DEPTHWISE_BLOCKS if op.result_type.get_shape()[1] == 1 else BLOCKS
+    blocks = each * arch.processors // -(-filters // CHANNELS)
     parts = b.emit(
-        graph.DepthwiseFilterGradientOp(
+        graph.GroupedFilterGradientOp(
             x,
             grad,
             kernel=window.kernel,
             stride=window.stride,
             dilation=window.dilation,
+            groups=op.groups,
             parts=max(1, min(blocks, images * rows // ROWS)),
             result_element=element,
         )
     )
     parts.name_hint = "parts"
-    return b.permute(b.emit(graph.SumOp(parts, [0], keepdims=True)), [3, 0, 1, 2])
+    total = b.emit(graph.SumOp(parts, [0]))
+    return b.permute(total, [3, 2, 0, 1])

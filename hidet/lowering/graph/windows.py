@@ -1,4 +1,4 @@
-"""The windows of images as the rows of matrices."""
+"""The windows of images as the rows of matrices, and groups too small for matrices."""
 
 from math import prod
 
@@ -9,6 +9,21 @@ from hidet.lowering.graph.graph_builder import GraphBuilder
 
 RUN = 4
 """The channels of a vector load, to which channels are padded."""
+
+FILTERS_LAST = 2, 3, 1, 0
+"""The order of filters [O, C, KH, KW] in which vectors have several filters."""
+
+MAX_DEPTH, MAX_FILTERS = 8, 16
+"""The most channels and filters of small groups."""
+
+
+def are_small(groups: int, depth: int, filters: int) -> bool:
+    """Return whether groups, of so many channels and filters each, are too small for matmuls.
+
+    The runs of a group in memory are less than a sector, so that tiles are read several times, and
+    most columns of a tensor core's tile are empty.
+    """
+    return groups > 1 and (depth == 1 or (depth <= MAX_DEPTH and filters <= MAX_FILTERS))
 
 
 def matrix_of_windows(

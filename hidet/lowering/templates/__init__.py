@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hidet.lowering.templates.base import Template
 
 TEMPLATES = (
-    *("gemv", "matmul", "grouped", "attention", "backward", "depthwise", "filters"),
+    *("gemv", "matmul", "grouped", "attention", "backward", "stencil", "filters"),
     *("row", "transpose", "elementwise"),
 )
 """The templates, most specialized first: `row` is `RowTemplate` of the module `row`."""

@@ -1,4 +1,4 @@
-"""The template `filters`: the gradients of the filters of depthwise convolutions.
+"""The template `filters`: the gradients of filters of few channels.
 
 Its configs are chosen by a cost model.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import gcd
 from typing import Any
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from hidet.dialects.compute import FusionOp
-from hidet.dialects.graph import DepthwiseFilterGradientOp
+from hidet.dialects.graph import GroupedFilterGradientOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.mathematics import minimum
@@ -31,7 +33,7 @@ from hidet.mapping import TaskMap, repeat, replicate
 
 @dataclass(frozen=True)
 class Filters:
-    """The gradient of depthwise filters.
+    """The gradient of the filters of a grouped convolution.
 
     Attributes:
         parts: the parts of the rows of the result's gradient.
@@ -39,8 +41,11 @@ class Filters:
         kernel: the rows and columns of a filter.
         stride: the distance of window positions.
         dilation: the distance of window elements.
-        vector: the most channels of an access.
+        vector: the most channels of an access to the result's gradient.
         sum_bytes: the size of a sum.
+        depth: the channels of a group.
+        filters: the filters of a group.
+        inputs: the most channels of an access to the images, if a thread has those of one group.
     """
 
     parts: int
@@ -50,21 +55,39 @@ class Filters:
     dilation: tuple[int, ...]
     vector: int
     sum_bytes: int = 4
+    depth: int = 1
+    filters: int = 1
+    inputs: int = 1
 
     @classmethod
-    def of(cls, op: DepthwiseFilterGradientOp) -> Filters:
+    def of(cls, op: GroupedFilterGradientOp) -> Filters:
         """Return the problem of an operator."""
         window, widest = op.window, ACCESS_BYTES // bytes_of(element_of(op.x))
-        runs = [contiguous_run(each, [3]).length for each in (op.x, op.grad)]
+        of_image, of_grad = (contiguous_run(each, [3]).length for each in (op.x, op.grad))
+        groups, filters = op.groups.value.data, shape_of(op.grad)[3]
+        depth, each = shape_of(op.x)[3] // groups, filters // groups
         return cls(
             parts=op.parts.value.data,
             grad=shape_of(op.grad),
             kernel=window.kernel,
             stride=window.stride,
             dilation=window.dilation,
-            vector=min(widest, *runs),
+            vector=min(widest, of_image, of_grad) if depth == each == 1 else gcd(of_grad, each),
             sum_bytes=max(4, bytes_of(element_of(op.result))),
+            depth=depth,
+            filters=each,
+            inputs=gcd(of_image, depth),
         )
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each group has one channel and one filter."""
+        return self.depth == self.filters == 1
+
+    @property
+    def sums(self) -> int:
+        """The sums of a part for each element of a filter."""
+        return self.grad[3] * self.depth
 
     @property
     def rows(self) -> int:
@@ -77,24 +100,34 @@ class FiltersConfig(Config):
     """The distribution of the sums of a part over threads.
 
     Attributes:
-        lanes: the adjacent vectors of channels of a block.
+        lanes: the adjacent tiles of channels of a block, with `inputs` of the images and `vector`
+            of the result's gradient.
         slices: the threads that share a row of a filter, each with some rows of the part.
         pixels: the adjacent pixels that a thread has in registers.
         vector: the adjacent channels of a thread.
+        inputs: the adjacent channels of the images, of one group. A depthwise convolution has
+            those of the vector.
     """
 
     lanes: int
     slices: int
     pixels: int
     vector: int
+    inputs: int = 1
+
+    @property
+    def tile(self) -> int:
+        """The sums of a thread for each element of a filter."""
+        return self.vector * self.inputs
 
     def check(self, problem: Filters) -> None:
         """Raise `ScheduleError` unless the blocks of a part have all channels."""
-        channels = problem.grad[3]
-        if channels % (self.lanes * self.vector) or problem.vector % self.vector:
+        fits = problem.vector % self.vector == 0 and problem.inputs % self.inputs == 0
+        if problem.sums % (self.lanes * self.tile) or not fits:
             raise ScheduleError(
-                f"{self} does not fit {channels} channels and vectors of up to {problem.vector}",
-                hint="lanes times vector divides them",
+                f"{self} does not fit {problem.sums} channels and vectors of up to "
+                f"{problem.vector} and {problem.inputs}",
+                hint="lanes times vector times inputs divides them",
             )
 
     def threads(self, problem: Filters) -> int:
@@ -103,18 +136,26 @@ class FiltersConfig(Config):
 
     def chunks(self, problem: Filters) -> int:
         """Return the number of blocks of a part."""
-        return problem.grad[3] // (self.lanes * self.vector)
+        return problem.sums // (self.lanes * self.tile)
 
     def loaded(self, problem: Filters) -> int:
         """Return how many pixels of an image are under the windows of a run."""
         return pixels_under(self.pixels, problem)
+
+    def held(self, problem: Filters) -> int:
+        """Return how many channels of a pixel of an image a thread has."""
+        return self.vector if problem.is_depthwise else self.inputs
+
+    def rows(self, problem: Filters) -> int:
+        """Return the number of vectors of a thread's sums."""
+        return problem.kernel[1] * self.inputs
 
     def own(self, problem: Filters, *extents: int) -> TaskMap:
         """Return the map of the tasks that each thread has for itself."""
         return repeat(*extents) * replicate(self.threads(problem))
 
 
-MAX_PIXELS, MAX_LANES, MAX_THREADS = 8, 32, 256
+MAX_PIXELS, MAX_LANES, MAX_INPUTS, MAX_THREADS = 8, 32, 4, 256
 
 MAX_REGISTERS = 112
 """The most elements of a thread in registers, of sums, images and gradients."""
@@ -124,12 +165,13 @@ SLICES = (1, 2, 4, 8)
 
 def candidates(problem: Filters, arch: Arch) -> list[FiltersConfig]:
     """Return the configs of an architecture, best estimate first."""
-    vectors = [each for each in range(1, problem.vector + 1) if problem.vector % each == 0]
+    vectors, inputs = _divisors(problem.vector), _divisors(min(problem.inputs, MAX_INPUTS))
     found = [
-        FiltersConfig(lanes, slices, pixels, vector)
+        FiltersConfig(lanes, slices, pixels, vector, channels)
         for vector in vectors
-        for lanes in range(1, MAX_LANES + 1)
-        if problem.grad[3] % (lanes * vector) == 0
+        for channels in inputs
+        for lanes in range(1, MAX_LANES * problem.depth + 1)
+        if problem.sums % (lanes * vector * channels) == 0
         for slices in (SLICES[:1] if arch.is_cpu else SLICES)
         for pixels in range(1, min(MAX_PIXELS, problem.grad[2]) + 1)
     ]
@@ -137,33 +179,37 @@ def candidates(problem: Filters, arch: Arch) -> list[FiltersConfig]:
     return sorted(legal, key=lambda config: estimate(config, problem, arch))
 
 
+def _divisors(number: int) -> list[int]:
+    return [each for each in range(1, number + 1) if number % each == 0]
+
+
 def _fits(config: FiltersConfig, problem: Filters) -> bool:
     """Return whether a config needs few registers, little shared memory and few threads."""
     threads = config.threads(problem)
-    sums = threads * problem.kernel[1] * config.vector * problem.sum_bytes
-    is_least = config.vector == config.pixels == config.lanes == 1
+    sums = threads * problem.kernel[1] * config.tile * problem.sum_bytes
+    is_least = config.tile == config.pixels == config.lanes == 1
     fits = _registers(config, problem) <= MAX_REGISTERS and threads <= MAX_THREADS
     return (is_least or fits) and (config.slices == 1 or sums <= STATIC_SHARED_BYTES)
 
 
-ELEMENT_COST, LOAD_COST = 4.2, 0.5
-"""The instructions of an element that is loaded, for its conversion, padding and address, and of
-the load itself.
+ELEMENT_COST, LOAD_COST, PRODUCT_COST = 2.7, 0.7, 1.5
+"""The instructions of an element that is loaded, for its conversion, padding and address, of the
+load itself, and of a product.
 
-Fitted, with all constants here, to 390 kernels on an H200, with filters of 3, 5 and 7 rows and
-images of 7 to 112: the first choice has 0.92 of the speed of the best one of each problem
-(geometric mean; the worst has 0.75)."""
+Fitted, with all constants here, to 1474 kernels on an H200, with filters of 3, 5 and 7 rows, images
+of 7 to 112 and groups of 1 to 8 channels: the first choice has 0.90 of the speed of the best one of
+each problem (geometric mean; 0.92 if depthwise; the worst, of stride 2, has 0.57)."""
 
-ADJACENT_CHANNELS = 64
+ADJACENT_CHANNELS = 32
 """The channels of a block with fewer of which loads cost more: they use sectors in part."""
 
-RUN_CYCLES = 170
+RUN_CYCLES = 375
 """The latency of the loads of a run."""
 
-OTHER_REGISTERS = 35
+OTHER_REGISTERS = 29
 """The registers of a thread for addresses and counters."""
 
-UNEVEN = 1 / 3
+UNEVEN = 0.15
 """The fraction of an incomplete wave of blocks that takes as long as a complete one."""
 
 SCHEDULERS = 4
@@ -176,10 +222,12 @@ def estimate(config: FiltersConfig, problem: Filters, arch: Arch) -> float:
     warps = ceil_div(config.threads(problem), WARP)
     blocks = ceil_div(problem.parts * config.chunks(problem), arch.processors)
     steps = ceil_div(problem.rows, config.slices) * ceil_div(problem.grad[2], config.pixels)
-    narrow = max(1, ADJACENT_CHANNELS / (config.lanes * config.vector))
-    loads = config.loaded(problem) + config.pixels
-    products = problem.kernel[1] * config.pixels * config.vector
-    instructions = loads * (LOAD_COST * narrow + ELEMENT_COST * config.vector) + products
+    narrow = max(1, ADJACENT_CHANNELS * problem.depth / (config.lanes * config.tile))
+    products = problem.kernel[1] * config.pixels * config.tile
+    of_image = LOAD_COST * narrow + ELEMENT_COST * config.held(problem)
+    of_grad = LOAD_COST * narrow + ELEMENT_COST * config.vector
+    instructions = config.loaded(problem) * of_image + config.pixels * of_grad
+    instructions += PRODUCT_COST * products
     registers = OTHER_REGISTERS + _registers(config, problem)
     residents = Footprint(warps * WARP, 0, registers).residents(arch) or 1
     waves = UNEVEN * ceil_div(blocks, residents) + (1 - UNEVEN) * blocks / residents
@@ -189,15 +237,19 @@ def estimate(config: FiltersConfig, problem: Filters, arch: Arch) -> float:
 
 def _registers(config: FiltersConfig, problem: Filters) -> int:
     """Return the elements of a thread in registers."""
-    return (problem.kernel[1] + config.loaded(problem) + config.pixels) * config.vector
+    window = config.loaded(problem) * config.held(problem)
+    return window + problem.kernel[1] * config.tile + config.pixels * config.vector
 
 
 Place = tuple[Any, ...]
-"""The part, the first channel, the row of the filters and the slice of a thread."""
+"""The part, the first filter, the first channel of its group, the row of the filters and the slice
+of a thread."""
 
 
 class FiltersTemplate(Template[FiltersConfig]):
-    """A thread sums one row of the filters for a vector of channels over some rows of a part.
+    """A thread sums a row of some filters over some rows of a part, for some channels of a group.
+
+    Of depthwise filters each has its own channel.
 
     It loads a run of pixels of the result's gradient, and those of the images under them, into
     registers, as neighbours share most of them.
@@ -207,8 +259,8 @@ class FiltersTemplate(Template[FiltersConfig]):
     config = FiltersConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions whose anchor is the gradient of depthwise filters."""
-        return isinstance(anchor_of(fusion), DepthwiseFilterGradientOp)
+        """Accept fusions whose anchor is the gradient of grouped filters."""
+        return isinstance(anchor_of(fusion), GroupedFilterGradientOp)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[FiltersConfig]:
         """Return the distributions over threads, best estimate first."""
@@ -227,7 +279,7 @@ class FiltersTemplate(Template[FiltersConfig]):
 
 def _problem(fusion: FusionOp) -> Filters:
     op = anchor_of(fusion)
-    assert isinstance(op, DepthwiseFilterGradientOp), "a fusion that the template has accepted"
+    assert isinstance(op, GroupedFilterGradientOp), "a fusion that the template has accepted"
     return Filters.of(op)
 
 
@@ -237,8 +289,9 @@ def filters(
 ) -> None:
     """Sum the products of images and gradients over the rows of a part."""
     thread = threadIdx.x
-    part, channel, r, first = place_of_thread(problem, choice)
+    part, channel, depth, r, first = place_of_thread(problem, choice)
     images, rows, width, _ = problem.grad
+    source = channel // problem.filters * problem.depth + depth
     acc, window, run, total = tiles(x, problem, choice)
     fill(acc, 0, thread)
     for step in range(first, problem.rows, choice.slices):
@@ -249,22 +302,37 @@ def filters(
                 pixel = number * choice.pixels
                 for j, v in window.on(thread):
                     at = pixel_of_image(pixel * problem.stride[1] + j, problem, choice)
-                    window[j, v] = in_type_of(window, x[row // rows, y, at, channel + v])
+                    window[j, v] = in_type_of(window, x[row // rows, y, at, source + v])
                 for p, v in run.on(thread):
                     if is_in_row(pixel + p, problem, choice):
                         of_row = grad[row // rows, row % rows, pixel + p, channel + v]
                         run[p, v] = in_type_of(run, of_row)
                     else:
                         run[p, v] = 0
-                for p in choice.own(problem, choice.pixels).on(thread):
-                    for s, v in acc.on(thread):
-                        acc[s, v] += window[pixel_under(p, s, problem), v] * run[p, v]
+                for p, n in choice.own(problem, choice.pixels, choice.rows(problem)).on(thread):
+                    s, u = place_in_row(n, choice)
+                    for v in choice.own(problem, choice.vector).on(thread):
+                        held = v if problem.is_depthwise else u
+                        acc[n, v] += window[pixel_under(p, s, problem), held] * run[p, v]
+    place = partial(place_of_sum, (part, r, depth, channel), choice)
     if choice.slices == 1:
-        for s, v in acc.on(thread):
-            result[part, r, s, channel + v] = in_type_of(result, acc[s, v])
+        for n, v in acc.on(thread):
+            result[place(n, v)] = in_type_of(result, acc[n, v])
     else:
         groups = choice.slices, choice.threads(problem) // choice.slices
-        store_sums(acc, total, result, (part, r, 0, channel), True, first, groups)
+        store_sums(acc, total, result, place, True, first, groups)
+
+
+def place_in_row(n: Any, choice: FiltersConfig) -> tuple[Any, Any]:
+    """Return the column of the filters and the channel of row n of a thread's sums."""
+    return n // choice.inputs, n % choice.inputs
+
+
+def place_of_sum(place: Place, choice: FiltersConfig, n: Any, v: Any) -> tuple[Any, ...]:
+    """Return the place in the result of sum v in row n of a thread."""
+    part, r, depth, channel = place
+    s, u = place_in_row(n, choice)
+    return part, r, s, depth + u, channel + v
 
 
 def is_in_row(pixel: Any, problem: Filters, choice: FiltersConfig) -> Any:
@@ -286,14 +354,17 @@ def place_of_thread(problem: Filters, choice: FiltersConfig) -> Place:
     part, chunk = place(blockIdx.x, (problem.parts, choice.chunks(problem)))
     extents = choice.slices, problem.kernel[0], choice.lanes
     first, r, lane = place(threadIdx.x, extents)
-    return part, (chunk * choice.lanes + lane) * choice.vector, r, first
+    number: Any = chunk * choice.lanes + lane
+    chunks = problem.depth // choice.inputs
+    channel, depth = number // chunks * choice.vector, number % chunks * choice.inputs
+    return part, channel, depth, r, first
 
 
 def tiles(x: Tensor, problem: Filters, choice: FiltersConfig) -> tuple[Tensor, ...]:
     """Return the register tiles: sums, pixels of images, of gradients, and one vector of sums."""
     maps = (
-        choice.own(problem, problem.kernel[1], choice.vector),
-        choice.own(problem, choice.loaded(problem), choice.vector),
+        choice.own(problem, choice.rows(problem), choice.vector),
+        choice.own(problem, choice.loaded(problem), choice.held(problem)),
         choice.own(problem, choice.pixels, choice.vector),
         choice.own(problem, choice.vector),
     )

@@ -1,5 +1,6 @@
-"""What the templates of depthwise convolutions share: runs of pixels, and sums over threads."""
+"""What the templates of grouped convolutions share: runs of pixels, and sums over threads."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from hidet.frontends.script.mathematics import minimum
@@ -57,7 +58,7 @@ def store_sums(
     acc: Tensor,
     total: Tensor,
     result: Tensor,
-    first: tuple[Any, ...],
+    place: Callable[[Any, Any], tuple[Any, ...]],
     is_there: Any,
     part: Any,
     groups: tuple[int, int],
@@ -65,11 +66,10 @@ def store_sums(
     """Store the sums [P, V] of `acc` over the threads that share them, some rows in each.
 
     `groups` are the groups of a block and the threads of each: those at the same place of all
-    groups share sums, of which this thread is number `part`. The sums are stored in the last
-    dimensions of the result, from the element `first` on. `total` [V] is the tile of one row.
+    groups share sums, of which this thread is number `part`. Sum v of row p is stored in the result
+    at `place(p, v)`. `total` [V] is the tile of one row.
     """
     thread = threadIdx.x
-    a, b, row, column = first
     parts, group = groups
     rows, columns = known(acc.shape)
     own = replicate(parts * group)
@@ -84,4 +84,4 @@ def store_sums(
                 total[v] += sums[other, minimum(p, rows - 1), v, thread % group]
         for v in total.on(thread):
             if is_there and p < rows:
-                result[a, b, row + p, column + v] = in_type_of(result, total[v])
+                result[place(p, v)] = in_type_of(result, total[v])

@@ -474,33 +474,33 @@ func.func @conv_numbers(%x : tensor<1x3x8x8xf32>, %w : tensor<4x3x3x3xf32>) {
 
 // -----
 
-// CHECK: graph.depthwise_conv2d: input and weight must have ranks 4 and 3, got tensor<1x8x8x4xf32> and tensor<4x1x3x3xf32>
-func.func @depthwise_rank(%x : tensor<1x8x8x4xf32>, %w : tensor<4x1x3x3xf32>) {
-  %0 = graph.depthwise_conv2d %x, %w : (tensor<1x8x8x4xf32>, tensor<4x1x3x3xf32>) -> tensor<1x6x6x4xf32>
+// CHECK: graph.grouped_conv2d: input and weight must have rank 4, got tensor<1x8x8x4xf32> and tensor<3x3x4xf32>
+func.func @grouped_rank(%x : tensor<1x8x8x4xf32>, %w : tensor<3x3x4xf32>) {
+  %0 = graph.grouped_conv2d %x, %w : (tensor<1x8x8x4xf32>, tensor<3x3x4xf32>) -> tensor<1x6x6x4xf32>
   func.return
 }
 
 // -----
 
-// CHECK: graph.depthwise_conv2d: input tensor<1x8x8x4xf32> and weight tensor<3x3x6xf32> have different channels
-func.func @depthwise_channels(%x : tensor<1x8x8x4xf32>, %w : tensor<3x3x6xf32>) {
-  %0 = graph.depthwise_conv2d %x, %w : (tensor<1x8x8x4xf32>, tensor<3x3x6xf32>) -> tensor<1x6x6x4xf32>
+// CHECK: graph.grouped_conv2d: groups of 2 channels do not fit input tensor<1x8x8x4xf32>, weight tensor<3x3x2x3xf32>
+func.func @grouped_channels(%x : tensor<1x8x8x4xf32>, %w : tensor<3x3x2x3xf32>) {
+  %0 = graph.grouped_conv2d %x, %w : (tensor<1x8x8x4xf32>, tensor<3x3x2x3xf32>) -> tensor<1x6x6x3xf32>
   func.return
 }
 
 // -----
 
-// CHECK: graph.depthwise_filter_gradient: the gradient of input tensor<1x8x8x4xf32> must have shape (1, 6, 6, 4), got tensor<1x6x5x4xf32>
-func.func @depthwise_filter_shape(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x5x4xf32>) {
-  %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 3>} : (tensor<1x8x8x4xf32>, tensor<1x6x5x4xf32>) -> tensor<1x3x3x4xf32>
+// CHECK: graph.grouped_filter_gradient: the gradient of input tensor<1x8x8x4xf32> must have shape (1, 6, 6, 4), got tensor<1x6x5x4xf32>
+func.func @grouped_filter_shape(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x5x4xf32>) {
+  %0 = graph.grouped_filter_gradient %x, %g {kernel = array<i64: 3, 3>, groups = 4 : i64} : (tensor<1x8x8x4xf32>, tensor<1x6x5x4xf32>) -> tensor<1x3x3x1x4xf32>
   func.return
 }
 
 // -----
 
-// CHECK: graph.depthwise_filter_gradient: parts must be at least 1, got 0
-func.func @depthwise_filter_parts(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x6x4xf32>) {
-  %0 = graph.depthwise_filter_gradient %x, %g {kernel = array<i64: 3, 3>, parts = 0 : i64} : (tensor<1x8x8x4xf32>, tensor<1x6x6x4xf32>) -> tensor<0x3x3x4xf32>
+// CHECK: graph.grouped_filter_gradient: parts must be at least 1, got 0
+func.func @grouped_filter_parts(%x : tensor<1x8x8x4xf32>, %g : tensor<1x6x6x4xf32>) {
+  %0 = graph.grouped_filter_gradient %x, %g {kernel = array<i64: 3, 3>, groups = 4 : i64, parts = 0 : i64} : (tensor<1x8x8x4xf32>, tensor<1x6x6x4xf32>) -> tensor<0x3x3x1x4xf32>
   func.return
 }
 

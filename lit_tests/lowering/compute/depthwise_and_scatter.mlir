@@ -4,7 +4,7 @@
 
 // CHECK-LABEL: func.func @depthwise
 // CHECK:         %r = compute.fusion ({{.*}}) -> (tensor<8x64x64x64xf16>) {
-// CHECK:           graph.depthwise_conv2d
+// CHECK:           graph.grouped_conv2d
 // CHECK:           arith.maximumf
 // CHECK:         %r_1 = compute.fusion (%r_2 = %r : tensor<8x64x64x64xf16>) -> (tensor<8x64x64x64xf16>) {
 // CHECK:         func.return %r_1

@@ -143,25 +143,36 @@ func.func @packed_filters(%x : tensor<1x32x8x8xf16>, %w : tensor<48x32x3x3xf16>,
 // CHECK:         graph.pack %v {dims = array<i64: 2, 3, 1, 0>}
 
 // Groups are a batch.
-func.func @grouped_conv2d(%x : tensor<1x6x8x8xf16>, %w : tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16> {
-  %y = graph.conv2d %x, %w {groups = 2 : i64} : (tensor<1x6x8x8xf16>, tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16>
+func.func @grouped_conv2d(%x : tensor<1x32x8x8xf16>, %w : tensor<4x16x1x1xf16>) -> tensor<1x4x8x8xf16> {
+  %y = graph.conv2d %x, %w {groups = 2 : i64} : (tensor<1x32x8x8xf16>, tensor<4x16x1x1xf16>) -> tensor<1x4x8x8xf16>
   func.return %y : tensor<1x4x8x8xf16>
 }
 
-// CHECK-LABEL: func.func @grouped_conv2d(%x: tensor<1x6x8x8xf16>, %w: tensor<4x3x1x1xf16>) -> tensor<1x4x8x8xf16> {
-// CHECK-NEXT:     %[[V0:\w+]] = graph.windows %x {kernel = array<i64: 1, 1>, outside = 0.000000e+00 : f16} : (tensor<1x6x8x8xf16>) -> tensor<1x6x8x8x1x1xf16>
-// CHECK-NEXT:     %[[V1:\w+]] = graph.reshape %[[V0]] : (tensor<1x6x8x8x1x1xf16>) -> tensor<1x2x3x8x8x1x1xf16>
-// CHECK-NEXT:     %[[V2:\w+]] = graph.permute %[[V1]] {dims = array<i64: 1, 0, 3, 4, 5, 6, 2>} : (tensor<1x2x3x8x8x1x1xf16>) -> tensor<2x1x8x8x1x1x3xf16>
-// CHECK-NEXT:     %[[V3:\w+]] = graph.reshape %[[V2]] : (tensor<2x1x8x8x1x1x3xf16>) -> tensor<2x64x3xf16>
-// CHECK-NEXT:     %[[V4:\w+]] = graph.reshape %w : (tensor<4x3x1x1xf16>) -> tensor<2x2x3x1x1xf16>
-// CHECK-NEXT:     %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 0, 3, 4, 2, 1>} : (tensor<2x2x3x1x1xf16>) -> tensor<2x1x1x3x2xf16>
-// CHECK-NEXT:     %[[V6:\w+]] = graph.reshape %[[V5]] : (tensor<2x1x1x3x2xf16>) -> tensor<2x3x2xf16>
-// CHECK-NEXT:     %[[V7:\w+]] = graph.matmul %[[V3]], %[[V6]] : (tensor<2x64x3xf16>, tensor<2x3x2xf16>) -> tensor<2x64x2xf32>
+// CHECK-LABEL: func.func @grouped_conv2d(%x: tensor<1x32x8x8xf16>, %w: tensor<4x16x1x1xf16>) -> tensor<1x4x8x8xf16> {
+// CHECK-NEXT:     %[[V0:\w+]] = graph.windows %x {kernel = array<i64: 1, 1>, outside = 0.000000e+00 : f16} : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8x1x1xf16>
+// CHECK-NEXT:     %[[V1:\w+]] = graph.reshape %[[V0]] : (tensor<1x32x8x8x1x1xf16>) -> tensor<1x2x16x8x8x1x1xf16>
+// CHECK-NEXT:     %[[V2:\w+]] = graph.permute %[[V1]] {dims = array<i64: 1, 0, 3, 4, 5, 6, 2>} : (tensor<1x2x16x8x8x1x1xf16>) -> tensor<2x1x8x8x1x1x16xf16>
+// CHECK-NEXT:     %[[V3:\w+]] = graph.reshape %[[V2]] : (tensor<2x1x8x8x1x1x16xf16>) -> tensor<2x64x16xf16>
+// CHECK-NEXT:     %[[V4:\w+]] = graph.reshape %w : (tensor<4x16x1x1xf16>) -> tensor<2x2x16x1x1xf16>
+// CHECK-NEXT:     %[[V5:\w+]] = graph.permute %[[V4]] {dims = array<i64: 0, 3, 4, 2, 1>} : (tensor<2x2x16x1x1xf16>) -> tensor<2x1x1x16x2xf16>
+// CHECK-NEXT:     %[[V6:\w+]] = graph.reshape %[[V5]] : (tensor<2x1x1x16x2xf16>) -> tensor<2x16x2xf16>
+// CHECK-NEXT:     %[[V7:\w+]] = graph.matmul %[[V3]], %[[V6]] : (tensor<2x64x16xf16>, tensor<2x16x2xf16>) -> tensor<2x64x2xf32>
 // CHECK-NEXT:     %[[V8:\w+]] = graph.reshape %[[V7]] : (tensor<2x64x2xf32>) -> tensor<2x1x8x8x2xf32>
 // CHECK-NEXT:     %[[V9:\w+]] = graph.permute %[[V8]] {dims = array<i64: 1, 0, 4, 2, 3>} : (tensor<2x1x8x8x2xf32>) -> tensor<1x2x2x8x8xf32>
 // CHECK-NEXT:     %[[V10:\w+]] = graph.reshape %[[V9]] : (tensor<1x2x2x8x8xf32>) -> tensor<1x4x8x8xf32>
 // CHECK-NEXT:     %y = graph.cast %[[V10]] : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf16>
 // CHECK-NEXT:     func.return %y : tensor<1x4x8x8xf16>
+
+// Small groups stay groups, with their channels last, also if they have several channels.
+func.func @groups_of_4(%x : tensor<1x16x8x8xf16>, %w : tensor<8x4x3x3xf16>) -> tensor<1x8x6x6xf16> {
+  %y = graph.conv2d %x, %w {groups = 4 : i64} : (tensor<1x16x8x8xf16>, tensor<8x4x3x3xf16>) -> tensor<1x8x6x6xf16>
+  func.return %y : tensor<1x8x6x6xf16>
+}
+
+// CHECK-LABEL: func.func @groups_of_4
+// CHECK:         graph.pack %x {dims = array<i64: 0, 2, 3, 1>}
+// CHECK:         graph.pack %w {dims = array<i64: 2, 3, 1, 0>}
+// CHECK:         %conv = graph.grouped_conv2d {{.*}} : (tensor<1x8x8x16xf16>, tensor<3x3x4x8xf16>) -> tensor<1x6x6x8xf32>
 
 // One of a filter per channel has its channels last: an anchor without padding and bias.
 func.func @depthwise_inside(%z : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, %b : tensor<6xf16>) -> tensor<1x6x4x4xf16> {
@@ -176,9 +187,8 @@ func.func @depthwise_inside(%z : tensor<1x6x8x8xf16>, %w : tensor<6x1x3x3xf16>, 
 // CHECK-NEXT:    %[[V1:\d+]] = graph.permute %[[V0]] {dims = array<i64: 3, 2, 0, 1>} : (tensor<3x3x1x6xf16>) -> tensor<6x1x3x3xf16>
 // CHECK-NEXT:    %[[V2:\d+]] = graph.permute %x {dims = array<i64: 0, 2, 3, 1>} : (tensor<1x6x8x8xf16>) -> tensor<1x8x8x6xf16>
 // CHECK-NEXT:    %[[V3:\d+]] = graph.pad %[[V2]] {low = array<i64: 0, 1, 1, 0>, high = array<i64: 0, 1, 1, 0>, value = 0.000000e+00 : f16} : (tensor<1x8x8x6xf16>) -> tensor<1x10x10x6xf16>
-// CHECK-NEXT:    %[[V4:\d+]] = graph.reshape %[[V1]] : (tensor<6x1x3x3xf16>) -> tensor<6x3x3xf16>
-// CHECK-NEXT:    %[[V5:\d+]] = graph.permute %[[V4]] {dims = array<i64: 1, 2, 0>} : (tensor<6x3x3xf16>) -> tensor<3x3x6xf16>
-// CHECK-NEXT:    %conv = graph.depthwise_conv2d %[[V3]], %[[V5]] {stride = array<i64: 2, 2>} : (tensor<1x10x10x6xf16>, tensor<3x3x6xf16>) -> tensor<1x4x4x6xf32>
+// CHECK-NEXT:    %[[V4:\d+]] = graph.permute %[[V1]] {dims = array<i64: 2, 3, 1, 0>} : (tensor<6x1x3x3xf16>) -> tensor<3x3x1x6xf16>
+// CHECK-NEXT:    %conv = graph.grouped_conv2d %[[V3]], %[[V4]] {stride = array<i64: 2, 2>} : (tensor<1x10x10x6xf16>, tensor<3x3x1x6xf16>) -> tensor<1x4x4x6xf32>
 // CHECK-NEXT:    %[[V6:\d+]] = graph.permute %conv {dims = array<i64: 0, 3, 1, 2>} : (tensor<1x4x4x6xf32>) -> tensor<1x6x4x4xf32>
 // CHECK-NEXT:    %[[V7:\d+]] = graph.cast %b : (tensor<6xf16>) -> tensor<6xf32>
 // CHECK-NEXT:    %[[V8:\d+]] = graph.reshape %[[V7]] : (tensor<6xf32>) -> tensor<6x1x1xf32>
@@ -208,18 +218,18 @@ func.func @depthwise_large(%x : tensor<8x64x64x64xf16>, %w : tensor<64x1x5x5xf16
 
 // CHECK-LABEL: func.func @depthwise_large
 // CHECK:         graph.pack %x {dims = array<i64: 0, 2, 3, 1>} : (tensor<8x64x64x64xf16>) -> tensor<8x64x64x64xf16>
-// CHECK:         %conv = graph.depthwise_conv2d
+// CHECK:         %conv = graph.grouped_conv2d
 
-// The gradient of depthwise filters is a sum of parts, which many blocks compute.
+// The gradient of filters of small groups is a sum of parts, which many blocks compute.
 func.func @depthwise_filter(%x : tensor<8x64x32x32xf16>, %g : tensor<8x64x32x32xf16>) -> tensor<64x1x3x3xf16> {
   %y = graph.conv2d_filter_gradient %x, %g {kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, groups = 64 : i64} : (tensor<8x64x32x32xf16>, tensor<8x64x32x32xf16>) -> tensor<64x1x3x3xf16>
   func.return %y : tensor<64x1x3x3xf16>
 }
 
 // CHECK-LABEL: func.func @depthwise_filter
-// CHECK:         %parts = graph.depthwise_filter_gradient {{.*}}parts = 64 : i64{{.*}} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<64x3x3x64xf32>
-// CHECK-NEXT:    %[[S:\w+]] = graph.sum %parts {axes = array<i64: 0>, keepdims = true} : (tensor<64x3x3x64xf32>)
-// CHECK-NEXT:    %[[T:\w+]] = graph.permute %[[S]] {dims = array<i64: 3, 0, 1, 2>}
+// CHECK:         %parts = graph.grouped_filter_gradient {{.*}}parts = 64 : i64{{.*}} : (tensor<8x34x34x64xf16>, tensor<8x32x32x64xf16>) -> tensor<64x3x3x1x64xf32>
+// CHECK-NEXT:    %[[S:\w+]] = graph.sum %parts {axes = array<i64: 0>} : (tensor<64x3x3x1x64xf32>)
+// CHECK-NEXT:    %[[T:\w+]] = graph.permute %[[S]] {dims = array<i64: 3, 2, 0, 1>}
 // CHECK-NEXT:    graph.cast %[[T]]
 
 // That of other filters is a matmul over all pixels, for each group; no operand is copied.

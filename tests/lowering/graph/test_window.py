@@ -20,7 +20,7 @@ CONVOLUTIONS = {
     "plain": ((2, 3, 7, 6), (4, 3, 3, 3), {}),
     "strided and padded": ((2, 3, 8, 7), (4, 3, 3, 2), {"stride": (2, 1), "padding": (1, 2)}),
     "dilated": ((1, 2, 9, 9), (3, 2, 3, 3), {"dilation": (2, 3), "padding": 2}),
-    "grouped": ((2, 6, 5, 5), (4, 3, 3, 3), {"groups": 2, "padding": 1}),
+    "grouped": ((2, 18, 5, 5), (4, 9, 3, 3), {"groups": 2, "padding": 1}),
     "depthwise": ((2, 3, 5, 6), (3, 1, 3, 3), {"groups": 3, "padding": 1, "stride": 2}),
     "depthwise with two filters": ((1, 3, 5, 5), (6, 1, 2, 2), {"groups": 3}),
     "1x1": ((2, 5, 3, 4), (6, 5, 1, 1), {}),

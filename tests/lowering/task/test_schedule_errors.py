@@ -38,7 +38,7 @@ def test_no_template_accepts(lower):
         lower(fusion([4, 8]), "schedule")
     assert (
         raised.value.hint
-        == "there are gemv, matmul, grouped, attention, backward, depthwise, filters, row, "
+        == "there are gemv, matmul, grouped, attention, backward, stencil, filters, row, "
         "transpose, elementwise"
     )
 
@@ -49,7 +49,7 @@ def test_no_template_accepts(lower):
         ('{template = "scan"}', "the template 'scan' of the config does not fit the fusion"),
         ('{template = "matmul"}', "the template 'matmul' of the config does not fit the fusion"),
         ('{template = "row"}', "the template 'row' of the config does not fit the fusion"),
-        ('{template = "depthwise"}', "the template 'depthwise' of the config does not fit"),
+        ('{template = "stencil"}', "the template 'stencil' of the config does not fit"),
         ("{threads = 4 : i64}", "names no template"),
         ('{template = "elementwise", threads = "many", vector = 1 : i64}', "threads .* no integer"),
         ('{template = "elementwise", threads = 64 : i64}', "does not have the parameters of"),

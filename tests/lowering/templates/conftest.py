@@ -15,17 +15,17 @@ from hidet.lowering.graph import attention
 from hidet.lowering.templates.attention import AttentionTemplate
 from hidet.lowering.templates.backward import BackwardTemplate
 from hidet.lowering.templates.base import Template
-from hidet.lowering.templates.depthwise import DepthwiseTemplate
 from hidet.lowering.templates.filters import FiltersTemplate
 from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.grouped import GroupedTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
+from hidet.lowering.templates.stencil import StencilTemplate
 from hidet.testing.numeric import assert_close
 
 TEMPLATES = (
     AttentionTemplate,
     BackwardTemplate,
-    DepthwiseTemplate,
+    StencilTemplate,
     FiltersTemplate,
     GemvTemplate,
     GroupedTemplate,

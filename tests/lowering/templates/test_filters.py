@@ -24,53 +24,73 @@ def kind(shape, element):
 
 
 def reference(x, grad, kernel, window):
-    """Give the gradient [KH, KW, C] of filters in f64, by autograd."""
+    """Give the gradient [KH, KW, D, F] of filters in f64, by autograd."""
     stride, dilation, padding = window
-    w = torch.zeros(x.shape[3], 1, *kernel, dtype=torch.float64, requires_grad=True)
+    *taps, depth, filters = kernel
+    w = torch.zeros(filters, depth, *taps, dtype=torch.float64, requires_grad=True)
     y = torch.nn.functional.conv2d(
-        x.double().permute(0, 3, 1, 2), w, None, stride, padding, dilation, x.shape[3]
+        x.double().permute(0, 3, 1, 2), w, None, stride, padding, dilation, x.shape[3] // depth
     )
     y.backward(grad.double().permute(0, 3, 1, 2))
-    return w.grad[:, 0].permute(1, 2, 0)
+    return w.grad.permute(2, 3, 1, 0)
 
 
 CASES = [
-    pytest.param("f16", (2, 1, 3, 8), (2, 6, 6, 16), (3, 3), (ONE, ONE, ONE), 1, id="vectors"),
-    pytest.param("f32", (3, 4, 4, 2), (1, 7, 9, 24), (5, 4), (ONE, ONE, (2, 1)), 3, id="slices"),
-    pytest.param("f16", (2, 2, 5, 4), (3, 9, 13, 40), (5, 3), (WIDE, ONE, (1, 0)), 4, id="strided"),
-    pytest.param("f32", (1, 2, 4, 1), (3, 8, 11, 3), (3, 2), (ONE, WIDE, (2, 1)), 2, id="dilated"),
-    pytest.param("f64", (5, 8, 7, 2), (1, 5, 7, 10), (2, 3), (ONE, ONE, (1, 1)), 7, id="idle"),
+    pytest.param(
+        "f16", (2, 1, 3, 8), (2, 6, 6, 16), (3, 3, 1, 16), (ONE, ONE, ONE), 1, id="vectors"
+    ),
+    pytest.param(
+        "f16", (4, 2, 3, 4, 4), (2, 6, 6, 16), (3, 3, 4, 16), (ONE, ONE, ONE), 2, id="groups-of-4"
+    ),
+    pytest.param(
+        "f32", (3, 4, 4, 2), (1, 7, 9, 24), (5, 4, 1, 24), (ONE, ONE, (2, 1)), 3, id="slices"
+    ),
+    pytest.param(
+        "f16", (2, 2, 5, 4), (3, 9, 13, 40), (5, 3, 1, 40), (WIDE, ONE, (1, 0)), 4, id="strided"
+    ),
+    pytest.param(
+        "f32", (1, 2, 4, 1), (3, 8, 11, 3), (3, 2, 1, 3), (ONE, WIDE, (2, 1)), 2, id="dilated"
+    ),
+    pytest.param(
+        "f64", (5, 8, 7, 2), (1, 5, 7, 10), (2, 3, 1, 10), (ONE, ONE, (1, 1)), 7, id="idle"
+    ),
+    pytest.param(
+        "f32", (3, 4, 4, 2), (1, 9, 8, 12), (3, 3, 2, 36), (WIDE, ONE, (1, 1)), 3, id="more-filters"
+    ),
+    pytest.param(
+        "f32", (4, 1, 2, 4, 2), (1, 6, 6, 16), (3, 3, 8, 16), (ONE, ONE, (1, 1)), 2, id="chunks"
+    ),
 ]
 
 
 @pytest.mark.parametrize(("t", "distribution", "shape", "kernel", "window", "parts"), CASES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_distributions(check, choose, t, distribution, shape, kernel, window, parts):
     """Runs and slices that rows do not divide, parts without rows, windows beyond the image."""
     dtype, tolerance = DTYPES[t]
     stride, dilation, padding = window
-    images, *sizes, channels = shape
+    (images, *sizes, channels), (*taps, depth, filters) = shape, kernel
     padded = [size + 2 * pad for size, pad in zip(sizes, padding, strict=True)]
     counts = [
-        (size - step * (taps - 1) - 1) // stride[0] + 1
-        for size, step, taps in zip(padded, dilation, kernel, strict=True)
+        (size - step * (size_of_filter - 1) - 1) // stride[0] + 1
+        for size, step, size_of_filter in zip(padded, dilation, taps, strict=True)
     ]
-    x, grad = torch.randn(shape).to(dtype), torch.randn(images, *counts, channels).to(dtype)
+    x, grad = torch.randn(shape).to(dtype), torch.randn(images, *counts, filters).to(dtype)
     low = f"array<i64: 0, {padding[0]}, {padding[1]}, 0>"
     total = t if t == "f64" else "f32"
     of_image, of_grad, whole = kind([images, *padded, channels], t), kind(grad.shape, t), kernel
-    each = kind([parts, *whole, channels], total)
+    each = kind([parts, *whole], total)
     check(
         f"""
         %p = graph.pad %x {{low = {low}, high = {low}, value = 0.0 : {t}}} :
             ({kind(shape, t)}) -> {of_image}
-        %c = graph.depthwise_filter_gradient %p, %g {{
-            kernel = array<i64: {kernel[0]}, {kernel[1]}>,
+        %c = graph.grouped_filter_gradient %p, %g {{
+            kernel = array<i64: {taps[0]}, {taps[1]}>, groups = {channels // depth} : i64,
             stride = array<i64: {stride[0]}, {stride[1]}>,
             dilation = array<i64: {dilation[0]}, {dilation[1]}>, parts = {parts} : i64}} :
             ({of_image}, {of_grad}) -> {each}
-        %s = graph.sum %c {{axes = array<i64: 0>}} : ({each}) -> {kind([*whole, channels], total)}
-        %y = graph.cast %s : ({kind([*whole, channels], total)}) -> {kind([*whole, channels], t)}
+        %s = graph.sum %c {{axes = array<i64: 0>}} : ({each}) -> {kind(whole, total)}
+        %y = graph.cast %s : ({kind(whole, total)}) -> {kind(whole, t)}
         """,
         {"x": x, "g": grad},
         {"y": reference(x, grad, kernel, window)},

@@ -1,4 +1,4 @@
-"""The template `depthwise`: depthwise convolutions of images with their channels last.
+"""The template `stencil`: convolutions of few channels a group, with channels last.
 
 Its configs are chosen by a cost model.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import partial
+from math import gcd, prod
 from typing import Any
 
 from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
 from hidet.arch.limits import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from hidet.dialects.compute import FusionOp
-from hidet.dialects.graph import DepthwiseConv2dOp
+from hidet.dialects.graph import GroupedConv2dOp
 from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.mathematics import minimum
@@ -30,16 +31,20 @@ from hidet.mapping import TaskMap, repeat, replicate
 
 
 @dataclass(frozen=True)
-class Depthwise:
-    """A depthwise convolution.
+class Stencil:
+    """A grouped convolution.
 
     Attributes:
         shape: the images, rows, pixels and channels of the result.
         kernel: the rows and columns of a filter.
         stride: the distance of window positions.
         dilation: the distance of window elements.
-        vector: the most channels of an access.
+        vector: the most channels of an access to the result.
         sum_bytes: the size of a sum.
+        depth: the channels of a group.
+        filters: the filters of a group.
+        inputs: the channels of a pixel that a thread has at a time; all of a depthwise convolution
+            that it needs are those of its vector.
     """
 
     shape: tuple[int, ...]
@@ -48,24 +53,43 @@ class Depthwise:
     dilation: tuple[int, ...]
     vector: int
     sum_bytes: int = 4
+    depth: int = 1
+    filters: int = 1
+    inputs: int = 1
 
     @classmethod
-    def of(cls, op: DepthwiseConv2dOp) -> Depthwise:
+    def of(cls, op: GroupedConv2dOp) -> Stencil:
         """Return the problem of an operator."""
         window, widest = op.window, ACCESS_BYTES // bytes_of(element_of(op.x))
-        runs = [contiguous_run(op.x, [3]).length, contiguous_run(op.weight, [2]).length]
+        depth, outputs = shape_of(op.weight)[2:]
+        filters = outputs * depth // max(shape_of(op.x)[3], 1)
+        of_image, of_filter = (contiguous_run(each, [3]).length for each in (op.x, op.weight))
+        is_depthwise = depth == filters == 1
         return cls(
             shape=shape_of(op.result),
             kernel=window.kernel,
             stride=window.stride,
             dilation=window.dilation,
-            vector=min(widest, *runs),
+            vector=min(widest, of_filter, of_image) if is_depthwise else gcd(of_filter, filters),
             sum_bytes=max(4, bytes_of(element_of(op.result))),
+            depth=depth,
+            filters=filters,
+            inputs=gcd(MAX_INPUTS, depth, of_image),
         )
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each group has one channel and one filter."""
+        return self.depth == self.filters == 1
+
+    @property
+    def chunks(self) -> int:
+        """The parts of a group's channels that a thread has one after the other."""
+        return self.depth // self.inputs
 
 
 @dataclass(frozen=True)
-class DepthwiseConfig(Config):
+class StencilConfig(Config):
     """The distribution of a result over threads.
 
     Attributes:
@@ -85,7 +109,7 @@ class DepthwiseConfig(Config):
         """The number of runs of a block."""
         return self.threads // self.parts
 
-    def check(self, problem: Depthwise) -> None:
+    def check(self, problem: Stencil) -> None:
         """Raise `ScheduleError` unless runs of the same size cover a result."""
         pixels = problem.shape[2]
         if pixels % self.pixels or problem.vector % self.vector or self.threads % self.parts:
@@ -95,22 +119,26 @@ class DepthwiseConfig(Config):
                 hint="pixels and vector divide them, and parts divides threads",
             )
 
-    def runs_of(self, problem: Depthwise) -> tuple[int, ...]:
+    def runs_of(self, problem: Stencil) -> tuple[int, ...]:
         """Return the numbers of runs by image, row, pixels and channels."""
         images, rows, pixels, channels = problem.shape
         return images, rows, pixels // self.pixels, channels // self.vector
 
-    def count(self, problem: Depthwise) -> int:
+    def count(self, problem: Stencil) -> int:
         """Return the number of runs of a result."""
         return prod(self.runs_of(problem))
 
-    def blocks(self, problem: Depthwise) -> int:
+    def blocks(self, problem: Stencil) -> int:
         """Return the number of blocks of a grid."""
         return ceil_div(self.count(problem), self.runs)
 
-    def loaded(self, problem: Depthwise) -> int:
+    def loaded(self, problem: Stencil) -> int:
         """Return how many pixels of a row are under the windows of a run."""
         return pixels_under(self.pixels, problem)
+
+    def held(self, problem: Stencil) -> int:
+        """Return how many channels of a pixel a thread has at a time."""
+        return self.vector if problem.is_depthwise else problem.inputs
 
     def own(self, *extents: int) -> TaskMap:
         """Return the map of the tasks that each thread has for itself."""
@@ -119,6 +147,8 @@ class DepthwiseConfig(Config):
 
 RUNS = (32, 64, 128)
 """The numbers of runs of a block: whole warps, as adjacent runs have adjacent channels."""
+
+MAX_INPUTS = 4
 
 MAX_PIXELS = 14
 """The most pixels of a run."""
@@ -143,12 +173,12 @@ choice has 0.89 of the speed of the best one of each problem (geometric mean; th
 Loops over rows were all unrolled then; of 238 kernels as they are now it has 0.90."""
 
 
-def candidates(problem: Depthwise, arch: Arch) -> list[DepthwiseConfig]:
+def candidates(problem: Stencil, arch: Arch) -> list[StencilConfig]:
     """Return the configs of an architecture, best estimate first."""
     if arch.is_cpu:
-        return [DepthwiseConfig(128, 1, max(_divisors(problem.shape[2], 8)), problem.vector)]
+        return [StencilConfig(128, 1, max(_divisors(problem.shape[2], 8)), problem.vector)]
     found = [
-        DepthwiseConfig(runs * parts, parts, pixels, vector)
+        StencilConfig(runs * parts, parts, pixels, vector)
         for pixels in _divisors(problem.shape[2], MAX_PIXELS)
         for vector in _divisors(problem.vector, problem.vector)
         for parts in range(1, problem.kernel[0] + 1)
@@ -163,23 +193,25 @@ def _divisors(number: int, limit: int) -> list[int]:
     return [each for each in range(1, limit + 1) if number % each == 0]
 
 
-def _fits(config: DepthwiseConfig, problem: Depthwise) -> bool:
+def _fits(config: StencilConfig, problem: Stencil) -> bool:
     """Return whether a config needs few registers and little shared memory."""
     tile = config.pixels * config.vector
     is_least = tile == 1 and config.parts == 1
     shared = tile * config.threads * problem.sum_bytes if config.parts > 1 else 0
-    window = config.loaded(problem) * config.vector
+    window = config.loaded(problem) * config.held(problem)
     return is_least or (tile <= MAX_TILE and window <= MAX_WINDOW and shared <= STATIC_SHARED_BYTES)
 
 
-def estimate(config: DepthwiseConfig, problem: Depthwise, arch: Arch) -> float:
+def estimate(config: StencilConfig, problem: Stencil, arch: Arch) -> float:
     """Return the cycles of a kernel: the latency of its waves, and the issue of instructions."""
     blocks = ceil_div(config.blocks(problem), arch.processors)
     rows = ceil_div(problem.kernel[0], config.parts)
-    tile, width = config.pixels * config.vector, problem.kernel[1]
-    loads = (config.loaded(problem) + width) * (2 + config.vector)
-    instructions = rows * (loads + width * tile) + 4 * tile
-    latency = FIRST_CYCLES + rows * ROW_CYCLES + (config.parts > 1) * EXCHANGE_CYCLES
+    tile, taps = config.pixels * config.vector, problem.kernel[1] * problem.depth
+    loads = problem.chunks * config.loaded(problem) * (2 + config.held(problem))
+    instructions = rows * (loads + taps * (2 + config.vector + tile)) + 4 * tile
+    latency = (
+        FIRST_CYCLES + rows * problem.chunks * ROW_CYCLES + (config.parts > 1) * EXCHANGE_CYCLES
+    )
     waves = max(1, blocks * config.threads / arch.threads_per_processor)
     return latency * waves + blocks * config.threads / WARP * instructions / SCHEDULERS
 
@@ -191,44 +223,47 @@ Place = tuple[Any, ...]
 """The image, the row, the first pixel and the first channel of a run."""
 
 
-class DepthwiseTemplate(Template[DepthwiseConfig]):
-    """A thread computes a run of pixels of a row, and a vector of channels.
+class StencilTemplate(Template[StencilConfig]):
+    """A thread computes a run of pixels of a row, and a vector of channels of one group.
 
     For each row of a filter it loads the pixels under all positions of the run into registers, as
     neighbours share most of them. Several threads may share a run, each with some rows of the
     filter: an image of few pixels has too few runs to hide the latency of loads.
+
+    Groups are too small for tensor cores. Those of a depthwise convolution have one channel, so
+    that a vector has the channels of several.
     """
 
-    name = "depthwise"
-    config = DepthwiseConfig
+    name = "stencil"
+    config = StencilConfig
 
     def accepts(self, fusion: FusionOp) -> bool:
-        """Accept fusions whose anchor is a depthwise convolution."""
-        return isinstance(anchor_of(fusion), DepthwiseConv2dOp)
+        """Accept fusions whose anchor is a grouped convolution."""
+        return isinstance(anchor_of(fusion), GroupedConv2dOp)
 
-    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[DepthwiseConfig]:
+    def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[StencilConfig]:
         """Return the distributions over threads, best estimate first."""
         return candidates(_problem(fusion), arch)
 
-    def launch(self, fusion: FusionOp, config: DepthwiseConfig) -> Launch:
+    def launch(self, fusion: FusionOp, config: StencilConfig) -> Launch:
         """Return the grid that covers the runs."""
         config.check(_problem(fusion))
         return Launch((config.blocks(_problem(fusion)),), (config.threads,))
 
-    def build(self, scope: KernelScope, fusion: FusionOp, config: DepthwiseConfig) -> None:
+    def build(self, scope: KernelScope, fusion: FusionOp, config: StencilConfig) -> None:
         """Build the kernel body."""
-        depthwise(*anchor_tensors(scope, fusion), _problem(fusion), config)
+        stencil(*anchor_tensors(scope, fusion), _problem(fusion), config)
 
 
-def _problem(fusion: FusionOp) -> Depthwise:
+def _problem(fusion: FusionOp) -> Stencil:
     op = anchor_of(fusion)
-    assert isinstance(op, DepthwiseConv2dOp), "a fusion that the template has accepted"
-    return Depthwise.of(op)
+    assert isinstance(op, GroupedConv2dOp), "a fusion that the template has accepted"
+    return Stencil.of(op)
 
 
 @script
-def depthwise(
-    x: Tensor, weight: Tensor, result: Tensor, problem: Depthwise, choice: DepthwiseConfig
+def stencil(
+    x: Tensor, weight: Tensor, result: Tensor, problem: Stencil, choice: StencilConfig
 ) -> None:
     """Compute one run of pixels and channels in each thread."""
     thread = threadIdx.x
@@ -239,7 +274,7 @@ def depthwise(
     fill(acc, 0, thread)
     rows = problem.kernel[0]
     steps = ceil_div(rows, choice.parts)
-    if steps * problem.kernel[1] <= MAX_UNROLLED:
+    if steps * problem.kernel[1] * problem.depth <= MAX_UNROLLED:
         for step in choice.own(steps).on(thread):
             r = step * choice.parts + part
             if r < rows:
@@ -248,13 +283,19 @@ def depthwise(
         for r in range(part, rows, choice.parts):
             add_row(x, weight, registers, first, r, problem, choice)
     is_there = run < choice.count(problem)
+    place = partial(place_of_sum, first)
     if choice.parts > 1:
-        store_sums(acc, total, result, first, is_there, part, (choice.parts, choice.runs))
+        store_sums(acc, total, result, place, is_there, part, (choice.parts, choice.runs))
     else:
-        image, row, pixel, channel = first
         for p, v in acc.on(thread):
             if is_there:
-                result[image, row, pixel + p, channel + v] = in_type_of(result, acc[p, v])
+                result[place(p, v)] = in_type_of(result, acc[p, v])
+
+
+def place_of_sum(first: Place, p: Any, v: Any) -> Place:
+    """Return the place in the result of pixel p and channel v of a run."""
+    image, row, pixel, channel = first
+    return image, row, pixel + p, channel + v
 
 
 @script
@@ -264,42 +305,61 @@ def add_row(
     registers: Sequence[Tensor],
     first: Place,
     r: Any,
-    problem: Depthwise,
-    choice: DepthwiseConfig,
+    problem: Stencil,
+    choice: StencilConfig,
 ) -> None:
     """Accumulate the products of row r of the filters, with the pixels under it in registers."""
     thread = threadIdx.x
     image, row, pixel, channel = first
     acc, window, filters, _ = registers
     y = row * problem.stride[0] + r * problem.dilation[0]
-    for j, v in window.on(thread):
-        at = pixel * problem.stride[1] + j
-        window[j, v] = in_type_of(window, x[image, y, at, channel + v])
-    for s in choice.own(problem.kernel[1]).on(thread):
-        for v in filters.on(thread):
-            filters[v] = in_type_of(filters, weight[r, s, channel + v])
-        for p, v in acc.on(thread):
-            acc[p, v] += window[pixel_under(p, s, problem), v] * filters[v]
+    group = channel_of_group(channel, problem)
+    for chunk in choice.own(problem.chunks).on(thread):
+        depth = channel_of_chunk(chunk, problem)
+        for j, v in window.on(thread):
+            at = pixel * problem.stride[1] + j
+            window[j, v] = in_type_of(window, x[image, y, at, group + depth + v])
+        for s, u in choice.own(problem.kernel[1], problem.inputs).on(thread):
+            for v in filters.on(thread):
+                filters[v] = in_type_of(filters, weight[r, s, depth + u, channel + v])
+            for p, v in acc.on(thread):
+                pixel_of_window = window[pixel_under(p, s, problem), held_of(u, v, problem)]
+                acc[p, v] += pixel_of_window * filters[v]
 
 
-def place_of_thread(choice: DepthwiseConfig) -> tuple[Any, Any]:
+def channel_of_group(channel: Any, problem: Stencil) -> Any:
+    """Return the first channel of the images that a channel of the result depends on."""
+    return channel // problem.filters * problem.depth
+
+
+def channel_of_chunk(chunk: Any, problem: Stencil) -> Any:
+    """Return the first of a group's channels that a thread has in a step."""
+    return chunk * problem.inputs
+
+
+def held_of(u: Any, v: Any, problem: Stencil) -> Any:
+    """Return which channel of its pixels a thread multiplies: the vector's own if depthwise."""
+    return v if problem.is_depthwise else u
+
+
+def place_of_thread(choice: StencilConfig) -> tuple[Any, Any]:
     """Return the number of a thread among those that share its run, and the run."""
     run = blockIdx.x * choice.runs + threadIdx.x % choice.runs
     return threadIdx.x // choice.runs, run
 
 
-def place_of_run(run: Any, problem: Depthwise, choice: DepthwiseConfig) -> Place:
+def place_of_run(run: Any, problem: Stencil, choice: StencilConfig) -> Place:
     """Return where a run is; threads without one compute the last one again."""
     number: Any = minimum(run, choice.count(problem) - 1)
     image, row, pixels, channels = place(number, choice.runs_of(problem))
     return image, row, pixels * choice.pixels, channels * choice.vector
 
 
-def tiles(x: Tensor, problem: Depthwise, choice: DepthwiseConfig) -> tuple[Tensor, ...]:
+def tiles(x: Tensor, problem: Stencil, choice: StencilConfig) -> tuple[Tensor, ...]:
     """Return the register tiles: accumulators, pixels, a vector of a filter, and one of sums."""
     maps = (
         choice.own(choice.pixels, choice.vector),
-        choice.own(choice.loaded(problem), choice.vector),
+        choice.own(choice.loaded(problem), choice.held(problem)),
         choice.own(choice.vector),
         choice.own(choice.vector),
     )

@@ -1,4 +1,4 @@
-"""Numbers of the template `depthwise`, as GPUs share runs of pixels, on the CPU in strict mode."""
+"""Numbers of the template `stencil`, as GPUs share runs of pixels, on the CPU in strict mode."""
 
 import math
 
@@ -8,10 +8,10 @@ import torch
 from hidet.arch.chips import Arch
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.errors import ScheduleError
-from hidet.lowering.templates.depthwise import (
+from hidet.lowering.templates.stencil import (
     MAX_THREADS,
-    Depthwise,
-    DepthwiseConfig,
+    Stencil,
+    StencilConfig,
     candidates,
     estimate,
 )
@@ -26,11 +26,11 @@ def program(x, w, t, window):
     images, height, width, channels = x.shape
     y = torch.nn.functional.conv2d(
         x.double().permute(0, 3, 1, 2),
-        w.double().permute(2, 0, 1).unsqueeze(1),
+        w.double().permute(3, 2, 0, 1),
         stride=stride,
         dilation=dilation,
         padding=padding,
-        groups=channels,
+        groups=channels // w.shape[2],
     ).permute(0, 2, 3, 1)
     low = f"array<i64: 0, {padding[0]}, {padding[1]}, 0>"
     padded = [images, height + 2 * padding[0], width + 2 * padding[1], channels]
@@ -45,11 +45,11 @@ def program(x, w, t, window):
         f"""
         %p = graph.pad %x {{low = {low}, high = {low}, value = 0.0 : {t}}} :
             ({kind(x.shape)}) -> {kind(padded)}
-        %c = graph.depthwise_conv2d %p, %w {{stride = array<i64: {stride[0]}, {stride[1]}>,
+        %c = graph.grouped_conv2d %p, %w {{stride = array<i64: {stride[0]}, {stride[1]}>,
             dilation = array<i64: {dilation[0]}, {dilation[1]}>}} :
             ({kind(padded)}, {kind(w.shape)}) -> {kind(y.shape, total)}
         {cast}
-        %s = graph.add {"%h" if cast else "%c"}, %b : ({whole}, {kind([channels])}) -> {whole}
+        %s = graph.add {"%h" if cast else "%c"}, %b : ({whole}, {kind(w.shape[3:])}) -> {whole}
         %y = graph.relu %s : {whole}
         """,
         y,
@@ -58,21 +58,38 @@ def program(x, w, t, window):
 
 ONE, WIDE = (1, 1), (2, 2)
 CASES = [
-    pytest.param("f16", (64, 1, 1, 8), (2, 6, 5, 16), (3, 3), (ONE, ONE, ONE), id="vectors"),
-    pytest.param("f32", (96, 3, 7, 2), (1, 7, 7, 24), (7, 7), (ONE, ONE, (3, 3)), id="shared"),
-    pytest.param("f16", (128, 2, 4, 4), (1, 9, 9, 40), (5, 3), (WIDE, ONE, (1, 0)), id="strided"),
-    pytest.param("f32", (64, 2, 4, 1), (3, 8, 8, 3), (3, 2), (ONE, WIDE, (2, 1)), id="dilated"),
-    pytest.param("f64", (160, 5, 1, 2), (1, 6, 4, 10), (4, 3), (ONE, ONE, (2, 1)), id="idle-part"),
+    pytest.param("f16", (64, 1, 1, 8), (2, 6, 5, 16), (3, 3, 1, 16), (ONE, ONE, ONE), id="vectors"),
+    pytest.param(
+        "f16", (64, 1, 5, 4), (2, 6, 5, 8), (3, 3, 4, 8), (ONE, ONE, ONE), id="groups-of-4"
+    ),
+    pytest.param(
+        "f32", (96, 3, 7, 2), (1, 7, 7, 24), (7, 7, 1, 24), (ONE, ONE, (3, 3)), id="shared"
+    ),
+    pytest.param(
+        "f16", (128, 2, 4, 4), (1, 9, 9, 40), (5, 3, 1, 40), (WIDE, ONE, (1, 0)), id="strided"
+    ),
+    pytest.param(
+        "f32", (64, 2, 4, 1), (3, 8, 8, 3), (3, 2, 1, 3), (ONE, WIDE, (2, 1)), id="dilated"
+    ),
+    pytest.param(
+        "f64", (160, 5, 1, 2), (1, 6, 4, 10), (4, 3, 1, 10), (ONE, ONE, (2, 1)), id="idle-part"
+    ),
+    pytest.param(
+        "f32", (96, 3, 4, 2), (1, 9, 8, 24), (3, 3, 8, 18), (WIDE, ONE, (1, 1)), id="chunks"
+    ),
+    pytest.param(
+        "f16", (64, 1, 3, 2), (2, 5, 5, 6), (3, 3, 1, 12), (ONE, ONE, (0, 0)), id="multiplier"
+    ),
 ]
 
 
 @pytest.mark.parametrize(("t", "distribution", "shape", "kernel", "window"), CASES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_distributions(check, choose, t, distribution, shape, kernel, window):
     """Runs that blocks do not divide, rows that parts do not, windows beyond the image."""
     dtype, tolerance = DTYPES[t]
-    x, w = torch.randn(shape).to(dtype), torch.randn(*kernel, shape[-1]).to(dtype)
-    b = torch.randn(shape[-1]).to(dtype)
+    x, w = torch.randn(shape).to(dtype), torch.randn(kernel).to(dtype)
+    b = torch.randn(kernel[-1]).to(dtype)
     body, y = program(x, w, t, window)
     check(
         body,
@@ -80,22 +97,22 @@ def test_distributions(check, choose, t, distribution, shape, kernel, window):
         {"y": (y + b.double()).relu()},
         dtype=dtype,
         tolerance=tolerance,
-        options=choose(DepthwiseConfig(*distribution)),
+        options=choose(StencilConfig(*distribution)),
     )
 
 
 @pytest.mark.parametrize("images", [2, 0])
 def test_computed_images(check, images):
     """What computes the pixels is no part of the kernel, which reads each of them many times."""
-    x, w = torch.randn(images, 5, 5, 8), torch.randn(3, 3, 8)
+    x, w = torch.randn(images, 5, 5, 8), torch.randn(3, 3, 1, 8)
     y = torch.nn.functional.conv2d(
-        x.double().tanh().permute(0, 3, 1, 2), w.double().permute(2, 0, 1).unsqueeze(1), groups=8
+        x.double().tanh().permute(0, 3, 1, 2), w.double().permute(3, 2, 0, 1), groups=8
     )
     check(
         f"""
         %t = graph.tanh %x : tensor<{images}x5x5x8xf32>
-        %y = graph.depthwise_conv2d %t, %w :
-            (tensor<{images}x5x5x8xf32>, tensor<3x3x8xf32>) -> tensor<{images}x3x3x8xf32>
+        %y = graph.grouped_conv2d %t, %w :
+            (tensor<{images}x5x5x8xf32>, tensor<3x3x1x8xf32>) -> tensor<{images}x3x3x8xf32>
         """,
         {"x": x, "w": w},
         {"y": y.permute(0, 2, 3, 1)},
@@ -105,7 +122,7 @@ def test_computed_images(check, images):
 
 def problem(images, rows, pixels, channels, size, vector=8):
     """Give a convolution of stride 1."""
-    return Depthwise((images, rows, pixels, channels), (size, size), ONE, ONE, vector)
+    return Stencil((images, rows, pixels, channels), (size, size), ONE, ONE, vector)
 
 
 def test_candidates():
@@ -135,10 +152,10 @@ def test_choices():
 def test_a_config_that_does_not_fit(config):
     """A distribution that leaves pixels, channels or threads over is an error, not a wrong sum."""
     with pytest.raises(ScheduleError, match="does not fit rows of 14 pixels"):
-        DepthwiseConfig(*config).check(problem(1, 14, 14, 384, 7))
+        StencilConfig(*config).check(problem(1, 14, 14, 384, 7))
 
 
 def test_long_windows():
     """A window longer than the registers of a thread has a config nevertheless."""
-    each = Depthwise((1, 8, 8, 16), (9, 9), ONE, (20, 20), 8)
+    each = Stencil((1, 8, 8, 16), (9, 9), ONE, (20, 20), 8)
     assert [(c.parts, c.pixels, c.vector) for c in candidates(each, H200)] == [(1, 1, 1)] * 3
