@@ -355,9 +355,9 @@ class DecomposeGraphPass(ModulePass):
 
     linear, softmax, layer_norm and rms_norm are decomposed, and attention and its gradients
     unless a template computes them in one kernel. Weights times columns that are adjacent in memory
-    are transposed matmuls. conv2d becomes a matmul of windows, unless its
-    groups are small; neither has a bias. In programs that keep channels first, one of single pixels is a
-    batch of matmuls. matmul, grouped_matmul and conv2d accumulate in f32 for f16 and bf16,
+    are transposed matmuls. conv2d becomes a matmul of windows, unless its groups are small; neither
+    has a bias. In programs that keep channels first, one of single pixels is a batch of matmuls.
+    matmul, grouped_matmul and conv2d accumulate in f32 for f16 and bf16,
     followed by a cast, so that ops fused with them use f32. Large operands of matmuls with rows
     that TMA cannot load are copied into aligned ones. Filters of conv2d are packed, as are images
     with few channels (padded with zeros) and channels-first inputs. Gradients of filters are

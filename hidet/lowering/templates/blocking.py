@@ -39,8 +39,8 @@ def pieces_of(columns: int, element_bytes: int) -> int:
     return columns // line if columns % (SLOTS * line) == 0 else 1
 
 
-LINE = 128
-"""The bytes of a cache line, and of all shared memory banks."""
+LINE, SECTOR = 128, 32
+"""The bytes of a cache line, and of all shared memory banks; those that are loaded at least."""
 
 
 PINGPONG_TILE, CONSUMERS = (64, 256), 2

@@ -15,6 +15,7 @@ from hidet.lowering.templates.blocking import (
     DIRECT,
     LINE,
     PINGPONG_TILE,
+    SECTOR,
     STAGED,
     STAGED_RESIDUAL,
     THREAD,
@@ -241,6 +242,8 @@ def _variants(choice: Blocking, problem: Problem, arch: Arch) -> Iterator[Blocki
         _blocking, c.instruction, c.block_m, c.block_n, c.block_k, c.rows, c.columns, c.stages
     )
     staged = (STAGED, STAGED_RESIDUAL) if problem.residuals else (STAGED,)
+    if problem.n * problem.result_bytes <= SECTOR:  # boxes of whole lines are mostly padding
+        staged = ()
     for pair in _clusters(choice, problem):
         single, grid = make(MAX_CHOICE, DIRECT, *pair), MAX_CHOICE
         yield single

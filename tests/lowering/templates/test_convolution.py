@@ -25,10 +25,9 @@ CHOICES = (
 )
 
 
-def convolution(draw):
+def convolution(draw, groups, depths, filters):
     """Draw images, filters and the numbers of a convolution."""
-    groups = draw.choice((1, 1, 2, 3))
-    depth, filters = draw.choice((1, 3, 8, 16, 24)), draw.choice((1, 4, 8, 20))
+    depth, filters = draw.choice(depths), draw.choice(filters)
     kernel = [draw.randint(1, 4) for _ in range(2)]
     stride, dilation, padding = ([draw.randint(low, 3) for _ in range(2)] for low in (1, 1, 0))
     sizes = [
@@ -62,9 +61,8 @@ def conv2d(x, w, y, options):
 def kernels_of(w, groups):
     """Return how many kernels a convolution is: filters are packed, and images of few channels."""
     windows, depth = w[0, 0].numel() > 1, w.shape[1]
-    filters_are_packed = windows and (groups == 1 or depth > 1)
     images_are_packed = windows and groups == 1 and depth % 4 > 0
-    return 1 + filters_are_packed + images_are_packed
+    return 1 + windows + images_are_packed
 
 
 def check_convolution(check, x, w, options, kernels, choices):
@@ -89,9 +87,22 @@ def test_random_convolutions(check, choose, seed):
     """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
     draw = random.Random(seed)
     torch.manual_seed(seed)
-    x, w, options = convolution(draw)
-    kernels = kernels_of(w, options["groups"])
+    groups = draw.choice((1, 1, 2, 3))
+    depths = (1, 3, 8, 16, 24) if groups == 1 else (9, 16, 24)
+    x, w, options = convolution(draw, groups, depths, (1, 4, 8, 20))
+    kernels = kernels_of(w, groups)
     check_convolution(check, x, w, options, kernels, choose(draw.choice(CHOICES)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.sample(3)
+def test_random_small_groups(check, seed):
+    """Groups too small for matmuls: packed filters, a stencil, and a result with channels first."""
+    draw = random.Random(seed)
+    torch.manual_seed(seed)
+    groups = draw.choice((2, 3, 8))
+    x, w, options = convolution(draw, groups, (1, 2, 3, 4, 6, 8), (1, 2, 3, 4, 8, 16))
+    check_convolution(check, x, w, options, 3, {})
 
 
 @pytest.mark.parametrize("choice", CHOICES[1:3], ids=["mma", "wgmma"])
