@@ -242,8 +242,8 @@ def _registers(config: FiltersConfig, problem: Filters) -> int:
 
 
 Place = tuple[Any, ...]
-"""The part, the first filter, the first channel of its group, the row of the filters and the slice
-of a thread."""
+"""Indices, in the order of the result: the part, the row of the filters, its column, the channel of
+the group, and the filter."""
 
 
 class FiltersTemplate(Template[FiltersConfig]):
@@ -289,7 +289,8 @@ def filters(
 ) -> None:
     """Sum the products of images and gradients over the rows of a part."""
     thread = threadIdx.x
-    part, channel, depth, r, first = place_of_thread(problem, choice)
+    sums, first = place_of_thread(problem, choice)
+    part, r, _, depth, channel = sums
     images, rows, width, _ = problem.grad
     source = channel // problem.filters * problem.depth + depth
     acc, window, run, total = tiles(x, problem, choice)
@@ -314,7 +315,7 @@ def filters(
                     for v in choice.own(problem, choice.vector).on(thread):
                         held = v if problem.is_depthwise else u
                         acc[n, v] += window[pixel_under(p, s, problem), held] * run[p, v]
-    place = partial(place_of_sum, (part, r, depth, channel), choice)
+    place = partial(place_of_sum, sums, choice)
     if choice.slices == 1:
         for n, v in acc.on(thread):
             result[place(n, v)] = in_type_of(result, acc[n, v])
@@ -328,11 +329,11 @@ def place_in_row(n: Any, choice: FiltersConfig) -> tuple[Any, Any]:
     return n // choice.inputs, n % choice.inputs
 
 
-def place_of_sum(place: Place, choice: FiltersConfig, n: Any, v: Any) -> tuple[Any, ...]:
-    """Return the place in the result of sum v in row n of a thread."""
-    part, r, depth, channel = place
+def place_of_sum(first: Place, choice: FiltersConfig, n: Any, v: Any) -> Place:
+    """Return the place in the result of sum v in row n of a thread, whose first one is given."""
+    part, r, column, depth, channel = first
     s, u = place_in_row(n, choice)
-    return part, r, s, depth + u, channel + v
+    return part, r, column + s, depth + u, channel + v
 
 
 def is_in_row(pixel: Any, problem: Filters, choice: FiltersConfig) -> Any:
@@ -349,15 +350,15 @@ def pixel_of_image(at: Any, problem: Filters, choice: FiltersConfig) -> Any:
     return minimum(at, pixels_under(width, problem) - 1)
 
 
-def place_of_thread(problem: Filters, choice: FiltersConfig) -> Place:
-    """Return which sums a thread has, and its first row of the part."""
+def place_of_thread(problem: Filters, choice: FiltersConfig) -> tuple[Place, Any]:
+    """Return the first of a thread's sums, and its first row of the part."""
     part, chunk = place(blockIdx.x, (problem.parts, choice.chunks(problem)))
     extents = choice.slices, problem.kernel[0], choice.lanes
     first, r, lane = place(threadIdx.x, extents)
     number: Any = chunk * choice.lanes + lane
     chunks = problem.depth // choice.inputs
     channel, depth = number // chunks * choice.vector, number % chunks * choice.inputs
-    return part, channel, depth, r, first
+    return (part, r, 0, depth, channel), first
 
 
 def tiles(x: Tensor, problem: Filters, choice: FiltersConfig) -> tuple[Tensor, ...]:
