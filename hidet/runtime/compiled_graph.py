@@ -13,7 +13,7 @@ from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.plan import Plan
 from hidet.runtime.replicas import Replicas
 from hidet.runtime.snapshots import load_snapshots
-from hidet.runtime.tensors import random_tensor
+from hidet.runtime.tensors import Layout, is_dense, random_tensor
 from hidet.runtime.times import CompileTimes
 from hidet.runtime.weights import UncountedWeightsError
 
@@ -57,6 +57,7 @@ class CompiledGraph:
         self.report = report or CompileTimes()
         self._executed = plan
         self._replicas: dict[int, Replicas] = {}
+        self._layouts: Mapping[int, Layout] = {}
         self._binaries = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
         self._default_index = -1 if plan.target == "cpu" else device.index or 0
         if plan.target == "cpu":
@@ -66,6 +67,24 @@ class CompiledGraph:
     def constant_names(self) -> tuple[str, ...]:
         """The names of the weights, in the order in which `run` takes them."""
         return tuple(self.plan.constants)
+
+    def lay_out(self, layouts: Mapping[int, Layout]) -> frozenset[int]:
+        """Let `run` return outputs in other layouts, by their numbers; return those that it will.
+
+        The elements stay where they are in memory: an output [N, H, W, C] becomes one of [N, C, H,
+        W] in channels-last order, say. So a layout has to be dense, and outputs that the plan
+        copies stay contiguous.
+        """
+        specs, copied = self.plan.outputs, self.plan.copied_outputs
+        self._layouts = {
+            number: layout
+            for number, layout in layouts.items()
+            if number not in copied and is_dense(layout, specs[number].size)
+        }
+        for replicas in self._replicas.values():
+            for executor in replicas.executors:
+                executor.lay_out(self._layouts)
+        return frozenset(self._layouts)
 
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
@@ -78,7 +97,7 @@ class CompiledGraph:
             constants: the weights, in the order of `constant_names`; a list is the fastest.
 
         Returns:
-            The outputs: new contiguous tensors.
+            The outputs: new tensors, contiguous but for those that are laid out otherwise.
 
         Raises:
             DeviceMismatchError: the tensors are on several devices, or on one of another kind.
@@ -156,5 +175,6 @@ class CompiledGraph:
                 use_graph=self._use_cuda_graph,
                 snapshots=self._snapshots,
             )
+        executor.lay_out(self._layouts)
         self._replicas[index] = replicas = Replicas(executor)
         return replicas

@@ -1,7 +1,7 @@
 """Execution of plans: binds tensors to launches, at a low cost per call."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy as shallow_copy
 from typing import Any, NamedTuple, Self
 
@@ -13,7 +13,13 @@ from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Argument, Launch, Plan
 from hidet.runtime.snapshots import NO_VERSION, Matches, Snapshots
 from hidet.runtime.tensor_maps import WriteMap
-from hidet.runtime.tensors import POINTER_ALIGNMENT, check_count, check_tensor, output_factories
+from hidet.runtime.tensors import (
+    POINTER_ALIGNMENT,
+    Layout,
+    check_count,
+    check_tensor,
+    output_factories,
+)
 from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
@@ -55,7 +61,7 @@ class Executor(ABC):
         self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
         self._write_map = write_map
-        self._new_outputs = output_factories(plan.outputs, device)
+        self._new_outputs = output_factories(plan.outputs, device, {})
         self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
         self._snapshots = snapshots or Snapshots()
         self._copies_ahead = self._moves_of("ahead")
@@ -84,6 +90,10 @@ class Executor(ABC):
         """The tensors in the arena that copies of the plan read, with the arena."""
         self._misplaced: dict[int, torch.Tensor] = {}
         """Aligned buffers for misaligned inputs that the program updates."""
+
+    def lay_out(self, layouts: Mapping[int, Layout]) -> None:
+        """Return outputs of these numbers in other layouts; see `CompiledGraph.lay_out`."""
+        self._new_outputs = output_factories(self.plan.outputs, self.device, layouts)
 
     @property
     def can_replicate(self) -> bool:

@@ -138,6 +138,12 @@ class Plan:
             int(each.at) for each in written if each is not None and each.space == "input"
         )
 
+    @property
+    def copied_outputs(self) -> frozenset[int]:
+        """The numbers of the outputs that are copied from or to."""
+        ends = (end for copy in self.copies for end in (copy.source, copy.target))
+        return frozenset(int(end.at) for end in ends if end.space == "output")
+
     def preparing_in_calls(self) -> "Plan":
         """Return the plan whose forward launches begin with those of `prepare`.
 

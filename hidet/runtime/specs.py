@@ -24,9 +24,14 @@ class TensorSpec:
     dtype: DtypeName
 
     @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
     def nbytes(self) -> int:
         """The size in bytes."""
-        return ITEM_SIZES[self.dtype] * prod(self.shape)
+        return ITEM_SIZES[self.dtype] * self.size
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Torch tensors of callers: data types and checks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -26,6 +26,9 @@ DTYPES: dict[DtypeName, torch.dtype] = {
 
 UNSIGNED = ("i8", torch.uint8)
 """An additional accepted pair: programs interpret the bits of bytes themselves."""
+
+Layout = tuple[tuple[int, ...], tuple[int, ...]]
+"""The shape and the strides of a tensor without gaps and overlaps, in any order of memory."""
 
 POINTER_ALIGNMENT = ACCESS_BYTES
 """The alignment of tensors in bytes: kernels access vectors of up to this size."""
@@ -67,28 +70,30 @@ def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> No
 
 
 def output_factories(
-    specs: Sequence[TensorSpec], device: torch.device
+    specs: Sequence[TensorSpec], device: torch.device, layouts: Mapping[int, Layout]
 ) -> list[Callable[[], torch.Tensor]]:
-    """Return a function for each output that allocates it: contiguous, uninitialized.
+    """Return a function for each output that allocates it, uninitialized.
 
-    Every call allocates, so these are the fastest functions of torch: on a GPU that of inductor's
-    generated code, elsewhere `new_empty` of an empty tensor.
+    Outputs are contiguous, but for those with a layout. Every call allocates, so this is the
+    fastest function of torch, that of inductor's generated code.
     """
-    if device.type == "cuda":
-        guards: Any = import_module("torch._C._dynamo.guards")
-        return [
-            partial(
-                guards._empty_strided_cuda,
-                spec.shape,
-                torch.empty(spec.shape, device="meta").stride(),
-                DTYPES[spec.dtype],
-            )
-            for spec in specs
-        ]
+    guards: Any = import_module("torch._C._dynamo.guards")
+    allocate = getattr(guards, f"_empty_strided_{device.type}")
+    plain = [(spec.shape, torch.empty(spec.shape, device="meta").stride()) for spec in specs]
     return [
-        partial(torch.empty(0, dtype=DTYPES[spec.dtype], device=device).new_empty, spec.shape)
-        for spec in specs
+        partial(allocate, *layouts.get(number, plain[number]), DTYPES[spec.dtype])
+        for number, spec in enumerate(specs)
     ]
+
+
+def is_dense(layout: Layout, size: int) -> bool:
+    """Return whether a tensor of a layout has each of `size` adjacent elements once."""
+    extent = 1
+    for stride, length in sorted(zip(layout[1], layout[0], strict=True)):
+        if length > 1 and stride != extent:
+            return False
+        extent *= length
+    return extent == size > 0
 
 
 def random_tensor(

@@ -21,6 +21,34 @@ def test_runs_on_the_cpu(plans, cpu_library):
     torch.testing.assert_close(y, x + 4 * p1 + p0)
 
 
+def test_outputs_in_other_layouts(plans, cpu_library):
+    """Allocated so, not viewed; the elements are where they were."""
+    graph = CompiledGraph(plans.simple(), {"library": cpu_library}, CPU)
+    assert graph.lay_out({0: ((4, 1, 16), (1, 99, 4))}) == {0}
+    x, w = torch.randn(plans.size), torch.randn(plans.size)
+    y, z = graph.run([x], [w])
+    assert (y.shape, y.stride(), y._base) == ((4, 1, 16), (1, 99, 4), None)
+    torch.testing.assert_close(y.permute(2, 1, 0).flatten(), 2 * (x + w) + x)
+    torch.testing.assert_close(z, 2 * (x + w))
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [((4, 8), (1, 8)), ((32,), (1,)), ((64, 2), (1, 0)), ((0, 64), (64, 1)), ((64,), (2,))],
+    ids=["gaps", "part", "overlap", "empty", "apart"],
+)
+def test_layouts_of_other_elements(plans, cpu_library, layout):
+    graph = CompiledGraph(plans.simple(), {"library": cpu_library}, CPU)
+    assert graph.lay_out({1: layout}) == frozenset()
+    outputs = graph.run([torch.randn(plans.size)], [torch.randn(plans.size)])
+    assert [y.shape for y in outputs] == [(plans.size,)] * 2
+
+
+def test_copied_outputs_stay_contiguous(plans, cpu_library):
+    graph = CompiledGraph(plans.copying(), {"library": cpu_library}, CPU)
+    assert graph.lay_out({number: ((8, 8), (1, 8)) for number in range(5)}) == frozenset()
+
+
 def test_runs_from_the_text_of_its_plan(plans, cpu_library):
     plan = Plan.from_json(plans.simple().to_json())
     graph = CompiledGraph(plan, {"library": cpu_library}, CPU)

@@ -1,5 +1,6 @@
 """Compiled FX graphs, as torch calls them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -113,9 +114,12 @@ class CompiledProgram:
         if weights:
             look_up = LookUp([_entry(source, weights) for source in constants])
             self._constants = lambda _: look_up
-        plain = [Returned("result", number) for number in range(len(imported.outputs))]
-        is_plain = imported.outputs == plain and not imported.updates
-        self._outputs = None if is_plain else tuple(imported.outputs)
+        outputs = imported.outputs
+        if runnable is not None:
+            outputs = _lay_out(runnable, imported)
+        plain = [Returned("result", number) for number in range(len(outputs))]
+        is_plain = outputs == plain and not imported.updates
+        self._outputs = None if is_plain else tuple(outputs)
 
     @property
     def weights(self) -> list[Any]:
@@ -147,6 +151,28 @@ class CompiledProgram:
             raise HidetError("the graph has no operators, so there is nothing to measure")
         inputs, constants = self._inputs(arguments), self._constants(arguments)
         return self.runnable.profile(inputs, constants, runs=runs)
+
+
+def _lay_out(runnable: "CompiledGraph", imported: ImportedGraph) -> list[Returned]:
+    """Let a graph allocate results with the strides that torch wants; return the outputs then.
+
+    To make a view takes longer than to allocate a tensor. Views are left of results that have
+    several, or whose layout cannot be changed.
+    """
+    results = [each for each in imported.outputs if each.kind == "result"]
+    contents = (content for _, content in imported.updates if content.kind == "result")
+    uses = Counter(each.origin for each in (*results, *contents))
+    views = {
+        each.origin: (each.view.shape, each.view.strides)
+        for each in results
+        if each.view is not None and each.view.offset == 0 and each.dtype is None
+        if uses[each.origin] == 1
+    }
+    done = {("result", number) for number in runnable.lay_out(views)}
+    return [
+        replace(each, view=None) if (each.kind, each.origin) in done else each
+        for each in imported.outputs
+    ]
 
 
 def _entry(

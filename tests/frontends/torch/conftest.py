@@ -287,6 +287,9 @@ class ReferenceProgram:
         self.calls = 0
         self.report = CompileTimes()
 
+    def lay_out(self, layouts):
+        return frozenset()
+
     def run(self, inputs, constants):
         self.calls += 1
         inputs = [x.view(torch.int8) if x.dtype is torch.uint8 else x for x in inputs]

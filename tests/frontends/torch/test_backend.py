@@ -193,7 +193,7 @@ def test_constants_may_come_in_another_order(programs, monkeypatch):
         def __init__(self, inner):
             self.inner = inner
             self.constant_names = inner.constant_names[::-1]
-            self.report = inner.report
+            self.report, self.lay_out = inner.report, inner.lay_out
 
         def run(self, inputs, constants):
             return self.inner.run(inputs, constants[::-1])

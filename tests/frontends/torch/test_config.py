@@ -170,6 +170,7 @@ def test_correctness_report_points_at_errors(programs, capsys, monkeypatch):
     class Wrong:
         def __init__(self, right):
             self.right, self.constant_names, self.report = right, right.constant_names, None
+            self.lay_out = right.lay_out
 
         def run(self, inputs, constants):
             *before, last = self.right.run(inputs, constants)
