@@ -10,6 +10,9 @@ WARP_GROUP = 4 * WARP
 """The threads of a warp group: four warps, the first with a rank divisible by four (PTX ISA,
 Asynchronous Warpgroup Level Matrix Instructions, Warpgroup)."""
 
+SCHEDULERS = 4
+"""The warps of which a multiprocessor issues an instruction in a cycle."""
+
 REGISTER_BYTES = 4
 
 ACCESS_BYTES = 16

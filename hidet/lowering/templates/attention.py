@@ -22,7 +22,7 @@ from hidet.lowering.templates.attention_config import (
     candidates,
 )
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
-from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
+from hidet.lowering.templates.epilogue import accepted, anchor_of, anchor_tensors
 from hidet.lowering.templates.matmul import matrix_of
 from hidet.lowering.templates.parts import fill, in_type_of, unmapped_tile
 
@@ -58,9 +58,7 @@ class AttentionTemplate(Template[AttentionConfig]):
 
 
 def _problem(fusion: FusionOp) -> Attention:
-    op = anchor_of(fusion)
-    assert isinstance(op, ScaledDotProductAttentionOp), "a fusion that the template has accepted"
-    return Attention.of(op)
+    return Attention.of(accepted(fusion, ScaledDotProductAttentionOp))
 
 
 @script

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
+from typing import TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -18,10 +19,19 @@ from hidet.lowering.templates.parts import tensor
 from hidet.lowering.templates.problem import Problem
 from hidet.rewriting.inlining import element_at
 
+Anchor = TypeVar("Anchor", bound=AnchorOp)
+
 
 def anchor_of(fusion: FusionOp) -> AnchorOp | None:
     """Return the first anchor of a fusion, None if there is none."""
     return next((op for op in fusion.body.block.ops if isinstance(op, AnchorOp)), None)
+
+
+def accepted(fusion: FusionOp, kind: type[Anchor]) -> Anchor:
+    """Return the anchor of a fusion that a template of this kind of anchors has accepted."""
+    anchor = anchor_of(fusion)
+    assert isinstance(anchor, kind), "a fusion that the template has accepted"
+    return anchor
 
 
 def matmuls_of(fusion: FusionOp) -> list[MatmulOp]:
@@ -48,8 +58,7 @@ def clone_views(scope: KernelScope, fusion: FusionOp) -> None:
 
 def anchor_tensors(scope: KernelScope, fusion: FusionOp) -> list[Tensor]:
     """Clone the views of the anchor into a kernel; return its operands and its epilogue sink."""
-    anchor = anchor_of(fusion)
-    assert anchor is not None, "a fusion that the template has accepted"
+    anchor = accepted(fusion, AnchorOp)
     clone_views(scope, fusion)
     operands = [tensor(scope.views[operand]) for operand in anchor.operands]
     return [*operands, tensor(epilogue_sink(scope, anchor, scope.outputs))]

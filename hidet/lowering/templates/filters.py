@@ -6,17 +6,14 @@ Its configs are chosen by a cost model.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from math import gcd
 from typing import Any
 
-from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
-from hidet.arch.limits import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
+from hidet.arch.limits import SCHEDULERS, STATIC_SHARED_BYTES, WARP
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import GroupedFilterGradientOp
-from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
@@ -24,75 +21,32 @@ from hidet.lang import script
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
-from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
+from hidet.lowering.templates.epilogue import accepted, anchor_of, anchor_tensors
 from hidet.lowering.templates.legality import Footprint
 from hidet.lowering.templates.parts import fill, in_type_of, place, register_tile
-from hidet.lowering.templates.runs import pixel_under, pixels_under, store_sums, sum_type_of
+from hidet.lowering.templates.runs import Sliding, divisors, store_sums, sum_type_of
 from hidet.mapping import TaskMap, repeat, replicate
 
 
 @dataclass(frozen=True)
-class Filters:
+class Filters(Sliding):
     """The gradient of the filters of a grouped convolution.
 
     Attributes:
         parts: the parts of the rows of the result's gradient.
-        grad: the images, rows, pixels and channels of the result's gradient.
-        kernel: the rows and columns of a filter.
-        stride: the distance of window positions.
-        dilation: the distance of window elements.
-        vector: the most channels of an access to the result's gradient.
-        sum_bytes: the size of a sum.
-        depth: the channels of a group.
-        filters: the filters of a group.
-        inputs: the most channels of an access to the images, if a thread has those of one group.
     """
 
-    parts: int
-    grad: tuple[int, ...]
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    dilation: tuple[int, ...]
-    vector: int
-    sum_bytes: int = 4
-    depth: int = 1
-    filters: int = 1
-    inputs: int = 1
-
-    @classmethod
-    def of(cls, op: GroupedFilterGradientOp) -> Filters:
-        """Return the problem of an operator."""
-        window, widest = op.window, ACCESS_BYTES // bytes_of(element_of(op.x))
-        of_image, of_grad = (contiguous_run(each, [3]).length for each in (op.x, op.grad))
-        groups, filters = op.groups.value.data, shape_of(op.grad)[3]
-        depth, each = shape_of(op.x)[3] // groups, filters // groups
-        return cls(
-            parts=op.parts.value.data,
-            grad=shape_of(op.grad),
-            kernel=window.kernel,
-            stride=window.stride,
-            dilation=window.dilation,
-            vector=min(widest, of_image, of_grad) if depth == each == 1 else gcd(of_grad, each),
-            sum_bytes=max(4, bytes_of(element_of(op.result))),
-            depth=depth,
-            filters=each,
-            inputs=gcd(of_image, depth),
-        )
-
-    @property
-    def is_depthwise(self) -> bool:
-        """Whether each group has one channel and one filter."""
-        return self.depth == self.filters == 1
+    parts: int = 1
 
     @property
     def sums(self) -> int:
         """The sums of a part for each element of a filter."""
-        return self.grad[3] * self.depth
+        return self.shape[3] * self.depth
 
     @property
     def rows(self) -> int:
         """The rows of a part."""
-        return ceil_div(self.grad[0] * self.grad[1], self.parts)
+        return ceil_div(self.shape[0] * self.shape[1], self.parts)
 
 
 @dataclass(frozen=True)
@@ -138,10 +92,6 @@ class FiltersConfig(Config):
         """Return the number of blocks of a part."""
         return problem.sums // (self.lanes * self.tile)
 
-    def loaded(self, problem: Filters) -> int:
-        """Return how many pixels of an image are under the windows of a run."""
-        return pixels_under(self.pixels, problem)
-
     def held(self, problem: Filters) -> int:
         """Return how many channels of a pixel of an image a thread has."""
         return self.vector if problem.is_depthwise else self.inputs
@@ -155,7 +105,7 @@ class FiltersConfig(Config):
         return repeat(*extents) * replicate(self.threads(problem))
 
 
-MAX_PIXELS, MAX_LANES, MAX_INPUTS, MAX_THREADS = 8, 32, 4, 256
+MAX_PIXELS, MAX_LANES, MAX_THREADS = 8, 32, 256
 
 MAX_REGISTERS = 112
 """The most elements of a thread in registers, of sums, images and gradients."""
@@ -165,22 +115,17 @@ SLICES = (1, 2, 4, 8)
 
 def candidates(problem: Filters, arch: Arch) -> list[FiltersConfig]:
     """Return the configs of an architecture, best estimate first."""
-    vectors, inputs = _divisors(problem.vector), _divisors(min(problem.inputs, MAX_INPUTS))
     found = [
         FiltersConfig(lanes, slices, pixels, vector, channels)
-        for vector in vectors
-        for channels in inputs
+        for vector in divisors(problem.vector, problem.vector)
+        for channels in divisors(problem.inputs, problem.inputs)
         for lanes in range(1, MAX_LANES * problem.depth + 1)
         if problem.sums % (lanes * vector * channels) == 0
         for slices in (SLICES[:1] if arch.is_cpu else SLICES)
-        for pixels in range(1, min(MAX_PIXELS, problem.grad[2]) + 1)
+        for pixels in range(1, min(MAX_PIXELS, problem.shape[2]) + 1)
     ]
     legal = [each for each in found if _fits(each, problem)]
     return sorted(legal, key=lambda config: estimate(config, problem, arch))
-
-
-def _divisors(number: int) -> list[int]:
-    return [each for each in range(1, number + 1) if number % each == 0]
 
 
 def _fits(config: FiltersConfig, problem: Filters) -> bool:
@@ -212,21 +157,17 @@ OTHER_REGISTERS = 29
 UNEVEN = 0.15
 """The fraction of an incomplete wave of blocks that takes as long as a complete one."""
 
-SCHEDULERS = 4
-"""The warps of which a multiprocessor issues an instruction in a cycle (CUDA C++ Programming Guide,
-compute capabilities)."""
-
 
 def estimate(config: FiltersConfig, problem: Filters, arch: Arch) -> float:
     """Return the cycles of a kernel: the latency of its waves, and the issue of instructions."""
     warps = ceil_div(config.threads(problem), WARP)
     blocks = ceil_div(problem.parts * config.chunks(problem), arch.processors)
-    steps = ceil_div(problem.rows, config.slices) * ceil_div(problem.grad[2], config.pixels)
+    steps = ceil_div(problem.rows, config.slices) * ceil_div(problem.shape[2], config.pixels)
     narrow = max(1, ADJACENT_CHANNELS * problem.depth / (config.lanes * config.tile))
     products = problem.kernel[1] * config.pixels * config.tile
     of_image = LOAD_COST * narrow + ELEMENT_COST * config.held(problem)
     of_grad = LOAD_COST * narrow + ELEMENT_COST * config.vector
-    instructions = config.loaded(problem) * of_image + config.pixels * of_grad
+    instructions = problem.pixels_under(config.pixels) * of_image + config.pixels * of_grad
     instructions += PRODUCT_COST * products
     registers = OTHER_REGISTERS + _registers(config, problem)
     residents = Footprint(warps * WARP, 0, registers).residents(arch) or 1
@@ -237,7 +178,7 @@ def estimate(config: FiltersConfig, problem: Filters, arch: Arch) -> float:
 
 def _registers(config: FiltersConfig, problem: Filters) -> int:
     """Return the elements of a thread in registers."""
-    window = config.loaded(problem) * config.held(problem)
+    window = problem.pixels_under(config.pixels) * config.held(problem)
     return window + problem.kernel[1] * config.tile + config.pixels * config.vector
 
 
@@ -278,9 +219,8 @@ class FiltersTemplate(Template[FiltersConfig]):
 
 
 def _problem(fusion: FusionOp) -> Filters:
-    op = anchor_of(fusion)
-    assert isinstance(op, GroupedFilterGradientOp), "a fusion that the template has accepted"
-    return Filters.of(op)
+    op = accepted(fusion, GroupedFilterGradientOp)
+    return replace(Filters.of(op), parts=op.parts.value.data)
 
 
 @script
@@ -291,8 +231,8 @@ def filters(
     thread = threadIdx.x
     sums, first = place_of_thread(problem, choice)
     part, r, _, depth, channel = sums
-    images, rows, width, _ = problem.grad
-    source = channel // problem.filters * problem.depth + depth
+    images, rows, width, _ = problem.shape
+    source = problem.first_channel(channel) + depth
     acc, window, run, total = tiles(x, problem, choice)
     fill(acc, 0, thread)
     for step in range(first, problem.rows, choice.slices):
@@ -313,8 +253,9 @@ def filters(
                 for p, n in choice.own(problem, choice.pixels, choice.rows(problem)).on(thread):
                     s, u = place_in_row(n, choice)
                     for v in choice.own(problem, choice.vector).on(thread):
-                        held = v if problem.is_depthwise else u
-                        acc[n, v] += window[pixel_under(p, s, problem), held] * run[p, v]
+                        acc[n, v] += (
+                            window[problem.pixel_under(p, s), problem.held(u, v)] * run[p, v]
+                        )
     place = partial(place_of_sum, sums, choice)
     if choice.slices == 1:
         for n, v in acc.on(thread):
@@ -338,16 +279,16 @@ def place_of_sum(first: Place, choice: FiltersConfig, n: Any, v: Any) -> Place:
 
 def is_in_row(pixel: Any, problem: Filters, choice: FiltersConfig) -> Any:
     """Return whether a pixel of a run is one of the row of gradients."""
-    width = problem.grad[2]
+    width = problem.shape[2]
     return width % choice.pixels == 0 or pixel < width
 
 
 def pixel_of_image(at: Any, problem: Filters, choice: FiltersConfig) -> Any:
     """Return a pixel of an image, the last one for those of runs beyond a row's end."""
-    width = problem.grad[2]
+    width = problem.shape[2]
     if width % choice.pixels == 0:
         return at
-    return minimum(at, pixels_under(width, problem) - 1)
+    return minimum(at, problem.pixels_under(width) - 1)
 
 
 def place_of_thread(problem: Filters, choice: FiltersConfig) -> tuple[Place, Any]:
@@ -365,7 +306,7 @@ def tiles(x: Tensor, problem: Filters, choice: FiltersConfig) -> tuple[Tensor, .
     """Return the register tiles: sums, pixels of images, of gradients, and one vector of sums."""
     maps = (
         choice.own(problem, choice.rows(problem), choice.vector),
-        choice.own(problem, choice.loaded(problem), choice.held(problem)),
+        choice.own(problem, problem.pixels_under(choice.pixels), choice.held(problem)),
         choice.own(problem, choice.pixels, choice.vector),
         choice.own(problem, choice.vector),
     )

@@ -18,7 +18,7 @@ from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.blocking import DIRECT, Blocking
 from hidet.lowering.templates.config import COOPERATIVE, MAX_CHOICE
-from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
+from hidet.lowering.templates.epilogue import accepted, anchor_of, anchor_tensors
 from hidet.lowering.templates.parts import fill, in_type_of, scalar, unmapped_tile
 from hidet.lowering.templates.problem import Problem
 from hidet.lowering.templates.tilings import candidates
@@ -45,26 +45,24 @@ class GroupedTemplate(Template[Blocking]):
 
         There is nothing to tune: what a tuner measures depends on the sizes of its groups.
         """
-        plain = filter(_is_plain, candidates(Problem.of_groups(_anchor(fusion)), arch))
+        plain = filter(_is_plain, candidates(_problem(fusion), arch))
         return list(islice(plain, 1))
 
     def launch(self, fusion: FusionOp, config: Blocking) -> Launch:
         """Return some blocks per column tile of each group."""
-        groups, _, columns = shape_of(_anchor(fusion).rhs)
-        parts = parts_of(Problem.of_groups(_anchor(fusion)), config)
+        groups, _, columns = shape_of(accepted(fusion, GroupedMatmulOp).rhs)
+        parts = parts_of(_problem(fusion), config)
         blocks = groups * ceil_div(columns, config.block_n) * parts
         return Launch((blocks,), (config.threads,), config.residents)
 
     def build(self, scope: KernelScope, fusion: FusionOp, config: Blocking) -> None:
         """Build the kernel body."""
-        problem = Problem.of_groups(_anchor(fusion))
+        problem = _problem(fusion)
         multiply_group(*anchor_tensors(scope, fusion), problem, config)
 
 
-def _anchor(fusion: FusionOp) -> GroupedMatmulOp:
-    op = anchor_of(fusion)
-    assert isinstance(op, GroupedMatmulOp), "a fusion that the template has accepted"
-    return op
+def _problem(fusion: FusionOp) -> Problem:
+    return Problem.of_groups(accepted(fusion, GroupedMatmulOp))
 
 
 def _is_plain(choice: Blocking) -> bool:

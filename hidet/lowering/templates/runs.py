@@ -1,8 +1,13 @@
 """What the templates of grouped convolutions share: runs of pixels, and sums over threads."""
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from math import gcd
+from typing import Any, Self
 
+from hidet.analysis.contiguity import contiguous_run
+from hidet.dialects.graph import GroupedConv2dOp, GroupedFilterGradientOp
+from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
 from hidet.frontends.script.types import F32, ScalarType
@@ -12,35 +17,89 @@ from hidet.lowering.templates.base import ceil_div
 from hidet.lowering.templates.parts import fill, in_type_of, known
 from hidet.mapping import repeat, replicate
 
+MAX_INPUTS = 4
+"""The most channels of a group that a thread has of a pixel, in registers."""
 
-class Sliding(Protocol):
-    """A problem with a window, with rows and columns in each field."""
+
+@dataclass(frozen=True)
+class Sliding:
+    """A grouped convolution, or the gradient of its filters.
+
+    Attributes:
+        shape: the images, rows, pixels and channels of the convolution's result.
+        kernel: the rows and columns of a filter.
+        stride: the distance of window positions.
+        dilation: the distance of window elements.
+        vector: the most channels of an access to the filters, or to the gradient of the result.
+        sum_bytes: the size of a sum.
+        depth: the channels of a group.
+        filters: the filters of a group.
+        inputs: the most channels of an access to the images, of one group.
+    """
+
+    shape: tuple[int, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    vector: int
+    sum_bytes: int = 4
+    depth: int = 1
+    filters: int = 1
+    inputs: int = 1
+
+    @classmethod
+    def of(cls, op: GroupedConv2dOp | GroupedFilterGradientOp) -> Self:
+        """Return the problem of an operator."""
+        if isinstance(op, GroupedConv2dOp):
+            filters, result = op.weight, op.result
+        else:
+            filters, result = op.result, op.grad
+        depth, count = shape_of(filters)[-2:]
+        each = count * depth // max(shape_of(op.x)[3], 1)
+        of_image, other = (contiguous_run(operand, [3]).length for operand in op.operands)
+        return cls(
+            shape=shape_of(result),
+            kernel=op.window.kernel,
+            stride=op.window.stride,
+            dilation=op.window.dilation,
+            vector=min(of_image, other) if depth == each == 1 else gcd(other, each),
+            sum_bytes=max(4, bytes_of(element_of(op.result))),
+            depth=depth,
+            filters=each,
+            inputs=gcd(MAX_INPUTS, depth, of_image),
+        )
 
     @property
-    def kernel(self) -> tuple[int, ...]:
-        """The rows and columns of a filter."""
-        ...
+    def is_depthwise(self) -> bool:
+        """Whether each group has one channel and one filter; a vector then has several groups."""
+        return self.depth == self.filters == 1
 
     @property
-    def stride(self) -> tuple[int, ...]:
-        """The distance of window positions."""
-        ...
+    def chunks(self) -> int:
+        """The parts of a group's channels that are accessed one after the other."""
+        return self.depth // self.inputs
 
-    @property
-    def dilation(self) -> tuple[int, ...]:
-        """The distance of window elements."""
-        ...
+    def pixels_under(self, pixels: int) -> int:
+        """Return how many pixels of a row are under the windows of a run of pixels."""
+        reach = (self.kernel[1] - 1) * self.dilation[1]
+        return (pixels - 1) * self.stride[1] + reach + 1
+
+    def pixel_under(self, p: Any, s: Any) -> Any:
+        """Return which of these pixels column s of the filters takes for pixel p of a run."""
+        return p * self.stride[1] + s * self.dilation[1]
+
+    def first_channel(self, channel: Any) -> Any:
+        """Return the first channel of the images in the group of a channel of the result."""
+        return channel // self.filters * self.depth
+
+    def held(self, u: Any, v: Any) -> Any:
+        """Return which channel of a pixel is multiplied: u of the group, v if depthwise."""
+        return v if self.is_depthwise else u
 
 
-def pixels_under(pixels: int, problem: Sliding) -> int:
-    """Return how many pixels of a row are under the windows of a run of pixels."""
-    reach = (problem.kernel[1] - 1) * problem.dilation[1]
-    return (pixels - 1) * problem.stride[1] + reach + 1
-
-
-def pixel_under(p: Any, s: Any, problem: Sliding) -> Any:
-    """Return which of these pixels column s of the filters takes for pixel p of a run."""
-    return p * problem.stride[1] + s * problem.dilation[1]
+def divisors(number: int, most: int) -> list[int]:
+    """Return the divisors of a number up to a limit."""
+    return [each for each in range(1, most + 1) if number % each == 0]
 
 
 def sum_type_of(x: Tensor) -> ScalarType:

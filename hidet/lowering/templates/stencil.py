@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import gcd, prod
+from math import prod
 from typing import Any
 
-from hidet.analysis.contiguity import contiguous_run
 from hidet.arch.chips import Arch
-from hidet.arch.limits import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
+from hidet.arch.limits import SCHEDULERS, STATIC_SHARED_BYTES, WARP
 from hidet.dialects.compute import FusionOp
 from hidet.dialects.graph import GroupedConv2dOp
-from hidet.dialects.shaped import bytes_of, element_of, shape_of
 from hidet.errors import ScheduleError
 from hidet.frontends.script.mathematics import minimum
 from hidet.frontends.script.tensors import Tensor
@@ -24,68 +22,10 @@ from hidet.lang import script
 from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lowering.templates.base import KernelScope, Launch, Template, ceil_div
 from hidet.lowering.templates.config import Config
-from hidet.lowering.templates.epilogue import anchor_of, anchor_tensors
+from hidet.lowering.templates.epilogue import accepted, anchor_of, anchor_tensors
 from hidet.lowering.templates.parts import fill, in_type_of, place, register_tile
-from hidet.lowering.templates.runs import pixel_under, pixels_under, store_sums, sum_type_of
+from hidet.lowering.templates.runs import Sliding, divisors, store_sums, sum_type_of
 from hidet.mapping import TaskMap, repeat, replicate
-
-
-@dataclass(frozen=True)
-class Stencil:
-    """A grouped convolution.
-
-    Attributes:
-        shape: the images, rows, pixels and channels of the result.
-        kernel: the rows and columns of a filter.
-        stride: the distance of window positions.
-        dilation: the distance of window elements.
-        vector: the most channels of an access to the result.
-        sum_bytes: the size of a sum.
-        depth: the channels of a group.
-        filters: the filters of a group.
-        inputs: the channels of a pixel that a thread has at a time; all of a depthwise convolution
-            that it needs are those of its vector.
-    """
-
-    shape: tuple[int, ...]
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    dilation: tuple[int, ...]
-    vector: int
-    sum_bytes: int = 4
-    depth: int = 1
-    filters: int = 1
-    inputs: int = 1
-
-    @classmethod
-    def of(cls, op: GroupedConv2dOp) -> Stencil:
-        """Return the problem of an operator."""
-        window, widest = op.window, ACCESS_BYTES // bytes_of(element_of(op.x))
-        depth, outputs = shape_of(op.weight)[2:]
-        filters = outputs * depth // max(shape_of(op.x)[3], 1)
-        of_image, of_filter = (contiguous_run(each, [3]).length for each in (op.x, op.weight))
-        is_depthwise = depth == filters == 1
-        return cls(
-            shape=shape_of(op.result),
-            kernel=window.kernel,
-            stride=window.stride,
-            dilation=window.dilation,
-            vector=min(widest, of_filter, of_image) if is_depthwise else gcd(of_filter, filters),
-            sum_bytes=max(4, bytes_of(element_of(op.result))),
-            depth=depth,
-            filters=filters,
-            inputs=gcd(MAX_INPUTS, depth, of_image),
-        )
-
-    @property
-    def is_depthwise(self) -> bool:
-        """Whether each group has one channel and one filter."""
-        return self.depth == self.filters == 1
-
-    @property
-    def chunks(self) -> int:
-        """The parts of a group's channels that a thread has one after the other."""
-        return self.depth // self.inputs
 
 
 @dataclass(frozen=True)
@@ -109,7 +49,7 @@ class StencilConfig(Config):
         """The number of runs of a block."""
         return self.threads // self.parts
 
-    def check(self, problem: Stencil) -> None:
+    def check(self, problem: Sliding) -> None:
         """Raise `ScheduleError` unless runs of the same size cover a result."""
         pixels = problem.shape[2]
         if pixels % self.pixels or problem.vector % self.vector or self.threads % self.parts:
@@ -119,24 +59,20 @@ class StencilConfig(Config):
                 hint="pixels and vector divide them, and parts divides threads",
             )
 
-    def runs_of(self, problem: Stencil) -> tuple[int, ...]:
+    def runs_of(self, problem: Sliding) -> tuple[int, ...]:
         """Return the numbers of runs by image, row, pixels and channels."""
         images, rows, pixels, channels = problem.shape
         return images, rows, pixels // self.pixels, channels // self.vector
 
-    def count(self, problem: Stencil) -> int:
+    def count(self, problem: Sliding) -> int:
         """Return the number of runs of a result."""
         return prod(self.runs_of(problem))
 
-    def blocks(self, problem: Stencil) -> int:
+    def blocks(self, problem: Sliding) -> int:
         """Return the number of blocks of a grid."""
         return ceil_div(self.count(problem), self.runs)
 
-    def loaded(self, problem: Stencil) -> int:
-        """Return how many pixels of a row are under the windows of a run."""
-        return pixels_under(self.pixels, problem)
-
-    def held(self, problem: Stencil) -> int:
+    def held(self, problem: Sliding) -> int:
         """Return how many channels of a pixel a thread has at a time."""
         return self.vector if problem.is_depthwise else problem.inputs
 
@@ -147,8 +83,6 @@ class StencilConfig(Config):
 
 RUNS = (32, 64, 128)
 """The numbers of runs of a block: whole warps, as adjacent runs have adjacent channels."""
-
-MAX_INPUTS = 4
 
 MAX_PIXELS = 14
 """The most pixels of a run."""
@@ -161,10 +95,6 @@ MAX_WINDOW = 104
 
 MAX_THREADS = 512
 
-SCHEDULERS = 4
-"""The warps of which a multiprocessor issues an instruction in a cycle (CUDA C++ Programming Guide,
-compute capabilities)."""
-
 ROW_CYCLES, EXCHANGE_CYCLES, FIRST_CYCLES = 800, 600, 300
 """The latency of the loads of a row of a filter, of the sum over parts, and of the first loads.
 
@@ -173,14 +103,14 @@ choice has 0.89 of the speed of the best one of each problem (geometric mean; th
 Loops over rows were all unrolled then; of 238 kernels as they are now it has 0.90."""
 
 
-def candidates(problem: Stencil, arch: Arch) -> list[StencilConfig]:
+def candidates(problem: Sliding, arch: Arch) -> list[StencilConfig]:
     """Return the configs of an architecture, best estimate first."""
     if arch.is_cpu:
-        return [StencilConfig(128, 1, max(_divisors(problem.shape[2], 8)), problem.vector)]
+        return [StencilConfig(128, 1, max(divisors(problem.shape[2], 8)), problem.vector)]
     found = [
         StencilConfig(runs * parts, parts, pixels, vector)
-        for pixels in _divisors(problem.shape[2], MAX_PIXELS)
-        for vector in _divisors(problem.vector, problem.vector)
+        for pixels in divisors(problem.shape[2], MAX_PIXELS)
+        for vector in divisors(problem.vector, problem.vector)
         for parts in range(1, problem.kernel[0] + 1)
         for runs in RUNS
         if runs * parts <= MAX_THREADS
@@ -189,25 +119,26 @@ def candidates(problem: Stencil, arch: Arch) -> list[StencilConfig]:
     return sorted(legal, key=lambda config: estimate(config, problem, arch))
 
 
-def _divisors(number: int, limit: int) -> list[int]:
-    return [each for each in range(1, limit + 1) if number % each == 0]
-
-
-def _fits(config: StencilConfig, problem: Stencil) -> bool:
+def _fits(config: StencilConfig, problem: Sliding) -> bool:
     """Return whether a config needs few registers and little shared memory."""
     tile = config.pixels * config.vector
     is_least = tile == 1 and config.parts == 1
     shared = tile * config.threads * problem.sum_bytes if config.parts > 1 else 0
-    window = config.loaded(problem) * config.held(problem)
+    window = problem.pixels_under(config.pixels) * config.held(problem)
     return is_least or (tile <= MAX_TILE and window <= MAX_WINDOW and shared <= STATIC_SHARED_BYTES)
 
 
-def estimate(config: StencilConfig, problem: Stencil, arch: Arch) -> float:
+def estimate(config: StencilConfig, problem: Sliding, arch: Arch) -> float:
     """Return the cycles of a kernel: the latency of its waves, and the issue of instructions."""
     blocks = ceil_div(config.blocks(problem), arch.processors)
     rows = ceil_div(problem.kernel[0], config.parts)
     tile, taps = config.pixels * config.vector, problem.kernel[1] * problem.depth
-    loads = problem.chunks * config.loaded(problem) * (2 + config.held(problem))
+    loads = (
+        problem.depth
+        // problem.inputs
+        * problem.pixels_under(config.pixels)
+        * (2 + config.held(problem))
+    )
     instructions = rows * (loads + taps * (2 + config.vector + tile)) + 4 * tile
     latency = (
         FIRST_CYCLES + rows * problem.chunks * ROW_CYCLES + (config.parts > 1) * EXCHANGE_CYCLES
@@ -255,15 +186,13 @@ class StencilTemplate(Template[StencilConfig]):
         stencil(*anchor_tensors(scope, fusion), _problem(fusion), config)
 
 
-def _problem(fusion: FusionOp) -> Stencil:
-    op = anchor_of(fusion)
-    assert isinstance(op, GroupedConv2dOp), "a fusion that the template has accepted"
-    return Stencil.of(op)
+def _problem(fusion: FusionOp) -> Sliding:
+    return Sliding.of(accepted(fusion, GroupedConv2dOp))
 
 
 @script
 def stencil(
-    x: Tensor, weight: Tensor, result: Tensor, problem: Stencil, choice: StencilConfig
+    x: Tensor, weight: Tensor, result: Tensor, problem: Sliding, choice: StencilConfig
 ) -> None:
     """Compute one run of pixels and channels in each thread."""
     thread = threadIdx.x
@@ -305,7 +234,7 @@ def add_row(
     registers: Sequence[Tensor],
     first: Place,
     r: Any,
-    problem: Stencil,
+    problem: Sliding,
     choice: StencilConfig,
 ) -> None:
     """Accumulate the products of row r of the filters, with the pixels under it in registers."""
@@ -313,7 +242,7 @@ def add_row(
     image, row, pixel, channel = first
     acc, window, filters, _ = registers
     y = row * problem.stride[0] + r * problem.dilation[0]
-    group = channel_of_group(channel, problem)
+    group = problem.first_channel(channel)
     for chunk in choice.own(problem.chunks).on(thread):
         depth = channel_of_chunk(chunk, problem)
         for j, v in window.on(thread):
@@ -323,23 +252,13 @@ def add_row(
             for v in filters.on(thread):
                 filters[v] = in_type_of(filters, weight[r, s, depth + u, channel + v])
             for p, v in acc.on(thread):
-                pixel_of_window = window[pixel_under(p, s, problem), held_of(u, v, problem)]
+                pixel_of_window = window[problem.pixel_under(p, s), problem.held(u, v)]
                 acc[p, v] += pixel_of_window * filters[v]
 
 
-def channel_of_group(channel: Any, problem: Stencil) -> Any:
-    """Return the first channel of the images that a channel of the result depends on."""
-    return channel // problem.filters * problem.depth
-
-
-def channel_of_chunk(chunk: Any, problem: Stencil) -> Any:
+def channel_of_chunk(chunk: Any, problem: Sliding) -> Any:
     """Return the first of a group's channels that a thread has in a step."""
     return chunk * problem.inputs
-
-
-def held_of(u: Any, v: Any, problem: Stencil) -> Any:
-    """Return which channel of its pixels a thread multiplies: the vector's own if depthwise."""
-    return v if problem.is_depthwise else u
 
 
 def place_of_thread(choice: StencilConfig) -> tuple[Any, Any]:
@@ -348,18 +267,18 @@ def place_of_thread(choice: StencilConfig) -> tuple[Any, Any]:
     return threadIdx.x // choice.runs, run
 
 
-def place_of_run(run: Any, problem: Stencil, choice: StencilConfig) -> Place:
+def place_of_run(run: Any, problem: Sliding, choice: StencilConfig) -> Place:
     """Return where a run is; threads without one compute the last one again."""
     number: Any = minimum(run, choice.count(problem) - 1)
     image, row, pixels, channels = place(number, choice.runs_of(problem))
     return image, row, pixels * choice.pixels, channels * choice.vector
 
 
-def tiles(x: Tensor, problem: Stencil, choice: StencilConfig) -> tuple[Tensor, ...]:
+def tiles(x: Tensor, problem: Sliding, choice: StencilConfig) -> tuple[Tensor, ...]:
     """Return the register tiles: accumulators, pixels, a vector of a filter, and one of sums."""
     maps = (
         choice.own(choice.pixels, choice.vector),
-        choice.own(choice.loaded(problem), choice.held(problem)),
+        choice.own(problem.pixels_under(choice.pixels), choice.held(problem)),
         choice.own(choice.vector),
         choice.own(choice.vector),
     )

@@ -103,7 +103,7 @@ def test_distributions(check, choose, t, distribution, shape, kernel, window, pa
 
 def problem(images, size, channels, taps, parts=4, vector=8):
     """Give the gradient of filters of stride 1."""
-    return Filters(parts, (images, size, size, channels), (taps, taps), ONE, ONE, vector)
+    return Filters((images, size, size, channels), (taps, taps), ONE, ONE, vector, parts=parts)
 
 
 def test_candidates():
@@ -112,7 +112,7 @@ def test_candidates():
         found = candidates(each, H200)
         assert found == sorted(found, key=lambda config: estimate(config, each, H200))
         for config in found:
-            assert config.chunks(each) * config.lanes * config.vector == each.grad[3]
+            assert config.chunks(each) * config.lanes * config.vector == each.shape[3]
             assert config.threads(each) <= MAX_THREADS
             config.check(each)
 

@@ -8,13 +8,8 @@ import torch
 from hidet.arch.chips import Arch
 from hidet.arch.limits import STATIC_SHARED_BYTES
 from hidet.errors import ScheduleError
-from hidet.lowering.templates.stencil import (
-    MAX_THREADS,
-    Stencil,
-    StencilConfig,
-    candidates,
-    estimate,
-)
+from hidet.lowering.templates.runs import Sliding
+from hidet.lowering.templates.stencil import MAX_THREADS, StencilConfig, candidates, estimate
 
 DTYPES = {"f64": (torch.float64, 1e-13), "f32": (torch.float32, 1e-5), "f16": (torch.float16, 2e-3)}
 H200 = Arch.parse("sm_90a")
@@ -122,7 +117,7 @@ def test_computed_images(check, images):
 
 def problem(images, rows, pixels, channels, size, vector=8):
     """Give a convolution of stride 1."""
-    return Stencil((images, rows, pixels, channels), (size, size), ONE, ONE, vector)
+    return Sliding((images, rows, pixels, channels), (size, size), ONE, ONE, vector)
 
 
 def test_candidates():
@@ -157,5 +152,5 @@ def test_a_config_that_does_not_fit(config):
 
 def test_long_windows():
     """A window longer than the registers of a thread has a config nevertheless."""
-    each = Stencil((1, 8, 8, 16), (9, 9), ONE, (20, 20), 8)
+    each = Sliding((1, 8, 8, 16), (9, 9), ONE, (20, 20), 8)
     assert [(c.parts, c.pixels, c.vector) for c in candidates(each, H200)] == [(1, 1, 1)] * 3
