@@ -175,6 +175,7 @@ class CompiledGraph:
                 use_graph=self._use_cuda_graph,
                 snapshots=self._snapshots,
             )
-        executor.lay_out(self._layouts)
+        if self._layouts:
+            executor.lay_out(self._layouts)
         self._replicas[index] = replicas = Replicas(executor)
         return replicas

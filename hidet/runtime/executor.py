@@ -61,7 +61,7 @@ class Executor(ABC):
         self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
         self._write_map = write_map
-        self._new_outputs = output_factories(plan.outputs, device, {})
+        self.lay_out({})
         self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
         self._snapshots = snapshots or Snapshots()
         self._copies_ahead = self._moves_of("ahead")

@@ -20,6 +20,8 @@ from hidet.lowering.templates.gemv import GemvTemplate
 from hidet.lowering.templates.grouped import GroupedTemplate
 from hidet.lowering.templates.matmul import MatmulTemplate
 from hidet.lowering.templates.stencil import StencilTemplate
+from hidet.runtime.specs import TensorSpec
+from hidet.runtime.tensors import output_factories
 from hidet.testing.numeric import assert_close
 
 TEMPLATES = (
@@ -66,6 +68,8 @@ def _poisoned_memory():
     """Let torch fill what it allocates without a value, outputs and arena, with NaN."""
     before = torch.are_deterministic_algorithms_enabled()
     torch.use_deterministic_algorithms(True)
+    (new_output,) = output_factories([TensorSpec((1,), "f32")], torch.device("cpu"), {})
+    assert new_output().isnan()
     assert torch.empty(0).new_empty(1).isnan()
     yield
     torch.use_deterministic_algorithms(before)
