@@ -9,10 +9,12 @@ from xdsl.dialects.builtin import MemRefType, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from hidet.analysis.memory import is_arithmetic
+from hidet.arch.chips import MAX_SHARED_BYTES
 from hidet.dialects.cuda import KernelOp, Space, SpaceAttr, known_index
-from hidet.dialects.shaped import memref_of, memref_type
+from hidet.dialects.shaped import memref_of, memref_type, nbytes_of
 from hidet.dialects.task import CopyOp, MatmulOp
 from hidet.dialects.task.marks import RING
+from hidet.errors import LegalityError
 from hidet.lowering.templates.config import PINGPONG, choices_of
 from hidet.rewriting.builder import KernelBuilder
 
@@ -170,8 +172,17 @@ def allocate_mbarriers(builder: KernelBuilder, name: str, *shape: int) -> SSAVal
 
 
 def ring_of(tile: SSAValue, stages: int) -> SSAValue:
-    """Allocate the ring of a tile before it."""
-    kind = memref_type(tile)
+    """Allocate the ring of a tile before it.
+
+    Raises:
+        LegalityError: no architecture has so much shared memory.
+    """
+    kind, size = memref_type(tile), stages * nbytes_of(tile)
+    if size > MAX_SHARED_BYTES:
+        raise LegalityError(
+            f"{stages} stages of a tile take {size} bytes of shared memory, "
+            f"of {MAX_SHARED_BYTES} at most"
+        )
     shape = [stages, *kind.get_shape()]
     builder = KernelBuilder.like(cast("Operation", tile.owner))
     kind = MemRefType(kind.element_type, shape, kind.layout, kind.memory_space)
