@@ -111,3 +111,17 @@ def test_a_problem_knows_its_work(problem):
     assert problem().title == "matmul 33 x 36 x 20 f32"
     setting = Setting(Arch.parse("cpu"), "1", False)
     assert problem().setting == setting
+
+
+def test_a_sum_of_a_gradient_of_filters_is_as_long_as_its_part(problem):
+    """The tuner allows for as many roundings where candidates add up in another order."""
+    program = """
+    func.func @forward(%x: tensor<2x10x10x16xf16>, %g: tensor<2x8x8x32xf16>)
+        -> tensor<4x3x3x4x32xf32> {
+      %y = graph.grouped_filter_gradient %x, %g
+        {kernel = array<i64: 3, 3>, groups = 4 : i64, parts = 4 : i64}
+        : (tensor<2x10x10x16xf16>, tensor<2x8x8x32xf16>) -> tensor<4x3x3x4x32xf32>
+      func.return %y : tensor<4x3x3x4x32xf32>
+    }
+    """
+    assert problem(program).length == 2 * 8 * 8 // 4

@@ -165,8 +165,7 @@ def _lay_out(runnable: "CompiledGraph", imported: ImportedGraph) -> list[Returne
     views = {
         each.origin: (each.view.shape, each.view.strides)
         for each in results
-        if each.view is not None and each.view.offset == 0 and each.dtype is None
-        if uses[each.origin] == 1
+        if each.view is not None and each.dtype is None and uses[each.origin] == 1
     }
     done = {("result", number) for number in runnable.lay_out(views)}
     return [
