@@ -20,6 +20,30 @@ UPDATES = "updates"
 """The attribute of a function whose last results are new contents of some of its arguments: the
 positions of these arguments."""
 
+PACKED_INPUTS = "packed_inputs"
+PACKED_OUTPUTS = "packed_outputs"
+"""The attributes of `@forward` if its last arguments, or its last results before the updates, lie
+in one tensor of bytes: the offset of each, a multiple of 256, and the size of that tensor. Callers
+pass it after the other inputs, and get it after the other outputs."""
+
+
+def packing_of(function: FuncOp, name: str) -> tuple[int, ...]:
+    """Return the offsets of packed inputs or outputs, and the size of their tensor at the end.
+
+    Raises:
+        VerifyException: they are not ascending.
+    """
+    found = function.attributes.get(name)
+    if not isinstance(found, DenseArrayBase):
+        return ()
+    bounds = tuple(map(int, found.get_values()))
+    if len(bounds) < 2 or bounds[0] < 0 or list(bounds) != sorted(set(bounds)):
+        raise VerifyException(
+            f"'{name}' of @{function.sym_name.data} are {list(bounds)}, not ascending offsets and "
+            "a size"
+        )
+    return bounds
+
 
 def updates_of(function: FuncOp) -> list[tuple[BlockArgument, int]]:
     """Return the updated arguments of a function, each with the position of its result.

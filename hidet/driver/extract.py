@@ -1,7 +1,8 @@
 """Extracts the plan of a program from its host functions, after `plan-memory`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Literal
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
@@ -16,13 +17,26 @@ from hidet.dialects.host_functions import (
     ARENA_BYTES,
     FORWARD,
     OUTPUT_COUNT,
+    PACKED_INPUTS,
+    PACKED_OUTPUTS,
     PREPARE,
     PREPARED_BYTES,
+    packing_of,
 )
 from hidet.driver.plan_types import scalar, tensor_map_spec, tensor_spec
 from hidet.errors import LegalityError
 from hidet.runtime.dependencies import Access, find_dependencies
-from hidet.runtime.plan import Argument, Copy, Kernel, Launch, Plan, TensorMap
+from hidet.runtime.plan import (
+    ALIGNMENT,
+    WRITTEN,
+    Argument,
+    Copy,
+    Kernel,
+    Launch,
+    Plan,
+    Space,
+    TensorMap,
+)
 from hidet.runtime.specs import Scalar, TensorSpec
 
 
@@ -51,11 +65,13 @@ class _Extraction:
             raise LegalityError(f"the program has no host function @{FORWARD}")
         prepare = self._function(PREPARE)
         output_count = _attribute(forward, OUTPUT_COUNT)
-        specs = [tensor_spec(argument.type) for argument in forward.body.block.args]
-        input_count = len(specs) - output_count
-        hosts = [_Host(forward, input_count)]
+        buffers = forward.body.block.args
+        input_count = len(buffers) - output_count
+        inputs = _Tensors("input", buffers[:input_count], packing_of(forward, PACKED_INPUTS))
+        outputs = _Tensors("output", buffers[input_count:], packing_of(forward, PACKED_OUTPUTS))
+        hosts = [_Host(forward, {**inputs.arguments, **outputs.arguments})]
         if prepare is not None:
-            hosts.insert(0, _Host(prepare, 0))
+            hosts.insert(0, _Host(prepare, {}))
         constants: dict[str, TensorSpec] = {}
         for value, argument in chain.from_iterable(host.arguments.items() for host in hosts):
             if argument.space == "constant":
@@ -65,8 +81,8 @@ class _Extraction:
         launches = {host.function: self._launches(host) for host in hosts}
         return Plan(
             target=target,
-            inputs=tuple(specs[:input_count]),
-            outputs=tuple(specs[input_count:]),
+            inputs=inputs.specs,
+            outputs=outputs.specs,
             # In the order of the caller's arguments: p2 before p10.
             constants=dict(sorted(constants.items(), key=lambda each: (len(each[0]), each[0]))),
             kernels=tuple(self.kernels),
@@ -132,17 +148,40 @@ class _Extraction:
         return self.numbers[symbol]
 
 
+class _Tensors:
+    """The inputs or outputs of a plan, the last of which may hold what `bounds` describe.
+
+    Attributes:
+        specs: those of the tensors that callers pass or get.
+        arguments: where each memref of `@forward` lies.
+    """
+
+    def __init__(
+        self, space: Literal["input", "output"], values: Sequence[SSAValue], bounds: Sequence[int]
+    ) -> None:
+        own = len(values) - len(bounds[1:])
+        if own < 0:
+            raise LegalityError(f"{len(bounds) - 1} {space}s are packed, of {len(values)}")
+        packed: Space = "packed_input" if space == "input" else "packed_output"
+        self.specs = tuple(tensor_spec(value.type) for value in values[:own])
+        self.arguments = {value: Argument(space, n) for n, value in enumerate(values[:own])}
+        if not bounds:
+            return
+        self.specs += (TensorSpec((bounds[-1],), "i8"),)
+        for value, start, stop in zip(values[own:], bounds, bounds[1:], strict=False):
+            if start % ALIGNMENT or start + tensor_spec(value.type).nbytes > stop:
+                raise LegalityError(f"{value.type} cannot lie in the bytes {start} to {stop}")
+            self.arguments[value] = Argument(packed, start)
+
+
 class _Host:
     """A host function, with the argument of a plan for each of its memrefs."""
 
-    def __init__(self, function: FuncOp, input_count: int) -> None:
+    def __init__(self, function: FuncOp, tensors: Mapping[SSAValue, Argument]) -> None:
         self.function = function
         block = function.body.block
-        self.arguments: dict[SSAValue, Argument] = {
-            **{v: Argument("input", n) for n, v in enumerate(block.args[:input_count])},
-            **{v: Argument("output", n) for n, v in enumerate(block.args[input_count:])},
-            **{op.result: _buffer(op) for op in block.ops if isinstance(op, BufferOp)},
-        }
+        buffers = {op.result: _buffer(op) for op in block.ops if isinstance(op, BufferOp)}
+        self.arguments: dict[SSAValue, Argument] = {**tensors, **buffers}
 
     def passed(self, value: SSAValue) -> Argument | Scalar | TensorMap:
         """Return the argument of a plan for an operand of a launch."""
@@ -175,11 +214,11 @@ class _Host:
             if isinstance(value.owner, TensorMapOp):
                 value = value.owner.buffer
             space, at = self.argument(value)
-            if space in ("arena", "prepared") and isinstance(at, int):
-                stop = at + tensor_spec(value.type).nbytes
-                found.append(Access(space, at, stop, number in written))
-            elif space in ("output", "input") and tensor_spec(value.type).nbytes:
+            nbytes = tensor_spec(value.type).nbytes
+            if space in ("output", "input") and nbytes:
                 found.append(Access((space, at), 0, 1, number in written))
+            elif space != "constant" and isinstance(at, int):
+                found.append(Access(space, at, at + nbytes, number in written))
         return found
 
     def copies(self) -> Iterator[Copy]:
@@ -188,11 +227,11 @@ class _Host:
         for op in self.function.body.block.ops:
             if isinstance(op, LaunchOp):
                 when = "after"
-            if isinstance(op, CopyOp) and tensor_spec(op.source.type).nbytes:
+            if isinstance(op, CopyOp) and (size := tensor_spec(op.source.type).nbytes):
                 target = self.argument(op.destination)
-                if target.space not in ("output", "input"):
+                if target.space not in WRITTEN:
                     raise LegalityError(f"a memref.copy fills {target}, no output or input")
-                yield Copy(self.argument(op.source), target, when)
+                yield Copy(self.argument(op.source), target, size, when)
 
 
 def _written(op: LaunchOp, kernel: KernelOp) -> Iterator[int]:

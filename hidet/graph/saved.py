@@ -22,7 +22,7 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.direct import DirectCall
 from hidet.frontends.torch.imported import ImportedGraph, Returned
 from hidet.frontends.torch.program import output_of, read
-from hidet.frontends.torch.storage import Spec, View
+from hidet.frontends.torch.storage import Spec, View, in_memory
 from hidet.frontends.trace.flow_graph import BuiltGraph, FlowGraph
 from hidet.runtime.container import write
 from hidet.runtime.plan import Plan
@@ -106,7 +106,7 @@ class _Writer:
         self.arguments = arguments
         passed = [n for n, argument in enumerate(arguments) if isinstance(argument, Spec)]
         self.numbers = {number: place for place, number in enumerate(passed)}
-        self.weights = [read(source, arguments) for source in interface.constants]
+        self.weights = [in_memory(read(source, arguments)) for source in interface.constants]
         self.outputs = [self._output(returned) for returned in interface.outputs]
 
     def _output(self, returned: Returned) -> Output:

@@ -9,7 +9,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hidet.runtime.plan import Argument, Launch, Plan, TensorMap
+from hidet.runtime.plan import Argument, Launch, Plan, Space, TensorMap
 from hidet.runtime.specs import WORD, Scalar, TensorMapSpec
 from hidet.runtime.tensor_maps import MAP_BYTES, Move, WriteMap
 
@@ -28,6 +28,12 @@ class Sources:
         self.output_base = self.constant_base + len(plan.constants)
         self.arena = self.output_base + len(plan.outputs)
         self.prepared = self.arena + 1
+        self._memories: dict[Space, int] = {
+            "packed_input": self.constant_base - 1,
+            "packed_output": self.arena - 1,
+            "arena": self.arena,
+            "prepared": self.prepared,
+        }
         self.count = self.arena + 2
         self._constant_numbers = {name: number for number, name in enumerate(plan.constants)}
 
@@ -40,7 +46,7 @@ class Sources:
             return at, 0
         if space == "output":
             return self.output_base + at, 0
-        return (self.arena if space == "arena" else self.prepared), at
+        return self._memories[space], at
 
 
 class ArgumentTable:

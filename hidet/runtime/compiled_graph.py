@@ -86,18 +86,32 @@ class CompiledGraph:
                 executor.lay_out(self._layouts)
         return frozenset(self._layouts)
 
+    def prepare_in_calls(self) -> None:
+        """Compute what depends on weights alone in every call from now on.
+
+        This suits weights that change between calls: they are not compared, nor are launches made
+        apart from those of a call.
+        """
+        if self.plan.prepare:
+            self._executed = self.plan.preparing_in_calls()
+            self._replicas.clear()
+
     def run(
         self, inputs: Sequence[torch.Tensor], constants: Iterable[torch.Tensor]
     ) -> list[torch.Tensor]:
         """Run the graph on the device of its tensors, on the caller's current stream there.
 
         Args:
-            inputs: the inputs, contiguous, of the compiled shapes and types. A tensor at the same
-                address as in the last call is not checked again.
-            constants: the weights, in the order of `constant_names`; a list is the fastest.
+            inputs: the inputs, contiguous, of the compiled shapes and types. Those of one dimension
+                are the elements of a tensor of any shape in the order of memory. The last one may
+                hold others (`packed_inputs` of the program). A tensor at the same address as in the
+                last call is not checked again.
+            constants: the weights, likewise, in the order of `constant_names`; a list is the
+                fastest.
 
         Returns:
-            The outputs: new tensors, contiguous but for those that are laid out otherwise.
+            The outputs: new tensors, contiguous but for those that are laid out otherwise. The last
+            one may hold others (`packed_outputs`).
 
         Raises:
             DeviceMismatchError: the tensors are on several devices, or on one of another kind.
@@ -106,7 +120,9 @@ class CompiledGraph:
         try:
             return self._replicas_for(inputs, constants).run(inputs, constants)
         except UncountedWeightsError as error:
-            self._prepare_in_calls(error)
+            if self._executed is self.plan:  # else another thread was faster
+                self.prepare_in_calls()
+                warnings.warn(str(error), RuntimeWarning, stacklevel=2)
             return self._replicas_for(inputs, constants).run(inputs, constants)
 
     def profile(
@@ -146,14 +162,6 @@ class CompiledGraph:
         tensors = inputs or [*constants]
         index = tensors[0].get_device() if tensors else self._default_index
         return self._replicas.get(index) or self._load(index)
-
-    def _prepare_in_calls(self, reason: UncountedWeightsError) -> None:
-        """Compute what depends on weights alone in every call from now on, after a warning."""
-        if self._executed is not self.plan:
-            return  # another thread was faster
-        self._executed = self.plan.preparing_in_calls()
-        self._replicas.clear()
-        warnings.warn(str(reason), RuntimeWarning, stacklevel=3)
 
     def _load(self, index: int) -> Replicas:
         """Load the plan on a GPU; index -1 is the CPU."""

@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy as shallow_copy
-from typing import Any, NamedTuple, Self
+from typing import Self
 
 import torch
 
 from hidet.forks import FORK_HANDLERS
 from hidet.runtime.arguments import ArgumentTable, Sources
+from hidet.runtime.copies import Copies
 from hidet.runtime.keepalive import Inputs, KeepAlive, no_keepalive
 from hidet.runtime.plan import Argument, Launch, Plan
 from hidet.runtime.snapshots import NO_VERSION, Matches, Snapshots
@@ -23,15 +24,6 @@ from hidet.runtime.tensors import (
 from hidet.runtime.weights import WeightSet, WeightSets
 
 _data_ptr = torch.Tensor.data_ptr
-_copy_all: Any = torch.ops.aten._foreach_copy_.default
-
-
-class _Move(NamedTuple):
-    """A copy of the plan: the numbers of its target and source, and the offset in the source."""
-
-    target: int
-    source: int
-    offset: int
 
 
 class Executor(ABC):
@@ -64,8 +56,6 @@ class Executor(ABC):
         self.lay_out({})
         self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
         self._snapshots = snapshots or Snapshots()
-        self._copies_ahead = self._moves_of("ahead")
-        self._copies_behind = self._moves_of("after")
         self._updated = plan.updated_inputs
         self._is_replica = self._has_replicas = False
         self._arenas: dict[int, torch.Tensor] = {}
@@ -86,8 +76,8 @@ class Executor(ABC):
         self._keepalive = no_keepalive
         self._inputs = Inputs()
         self._outputs: list[int] = []
-        self._views: dict[_Move, tuple[torch.Tensor, torch.Tensor]] = {}
-        """The tensors in the arena that copies of the plan read, with the arena."""
+        self._copies_ahead = Copies(self.plan, self._sources, "ahead")
+        self._copies_behind = Copies(self.plan, self._sources, "after")
         self._misplaced: dict[int, torch.Tensor] = {}
         """Aligned buffers for misaligned inputs that the program updates."""
 
@@ -138,11 +128,10 @@ class Executor(ABC):
                 self._bind_inputs(inputs, pointers, copied)
             if addresses != self._outputs:
                 self._bind_outputs(addresses)
-            if self._copies_ahead:
-                self._copy(self._copies_ahead, (*inputs, *keepalive.tensors, *outputs))
+            tensors = (*inputs, *keepalive.tensors, *outputs) if self.plan.copies else ()
+            self._copies_ahead.run(tensors, self._memory, self._misplaced)
             self._launch()
-            if self._copies_behind:
-                self._copy(self._copies_behind, (*inputs, *keepalive.tensors, *outputs))
+            self._copies_behind.run(tensors, self._memory, self._misplaced)
             for number in self._misplaced:
                 inputs[number].detach().copy_(self._misplaced[number])
             del copied, keepalive, memory  # kernels read this memory until here
@@ -203,9 +192,11 @@ class Executor(ABC):
         check_count(inputs, len(self.plan.inputs), "inputs")
         for number, (tensor, pointer) in enumerate(zip(inputs, pointers, strict=True)):
             if known is None or known[number] != pointer:
-                check_tensor(tensor, self.plan.inputs[number], self.device, "input", number)
+                is_updated = number in self._updated
+                spec = self.plan.inputs[number]
+                check_tensor(tensor, spec, self.device, "input", number, in_order=is_updated)
                 aligned = _aligned(pointer, tensor, copied)
-                if number in self._updated and aligned != pointer:
+                if is_updated and aligned != pointer:
                     self._misplaced[number] = copied[-1]
                 self._table.move(number, aligned)
         if len(copied) == misaligned:
@@ -234,42 +225,14 @@ class Executor(ABC):
         self._launch_in_order(self.plan.prepare, table)
         return prepared
 
-    def _moves_of(self, when: str) -> list[_Move]:
-        """Return the copies of the plan before or after its launches."""
-        return [
-            _Move(self._sources.locate(copy.target)[0], *self._sources.locate(copy.source))
-            for copy in self.plan.copies
-            if copy.when == when
-        ]
-
-    def _copy(self, moves: Sequence[_Move], tensors: Sequence[torch.Tensor]) -> None:
-        """Execute copies of the plan, in any order; `tensors` are inputs, constants and outputs."""
-        by_type: dict[torch.dtype, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
-        for move in moves:
-            target = self._misplaced.get(move.target, tensors[move.target])
-            targets, sources = by_type.setdefault(target.dtype, ([], []))
-            targets.append(target)
-            sources.append(self._source(move, target, tensors))
-        with torch.no_grad():  # inputs that are updated may require gradients
-            for targets, sources in by_type.values():
-                _copy_all(targets, sources)  # one kernel for many tensors of one type
-
-    def _source(
-        self, move: _Move, target: torch.Tensor, tensors: Sequence[torch.Tensor]
-    ) -> torch.Tensor:
-        """Return the source of a copy, as a tensor like `target`."""
-        if move.source < self._sources.arena:
-            return self._misplaced.get(move.source, tensors[move.source])
-        if move.source == self._sources.prepared:
+    def _memory(self, number: int) -> torch.Tensor:
+        """Return the arena or the prepared memory, by its number."""
+        memory = self._arena
+        if number == self._sources.prepared:
             assert self._weights is not None
-            assert self._weights.prepared is not None
-            return _view_like(target, self._weights.prepared, move.offset)
-        assert self._arena is not None
-        known = self._views.get(move)
-        if known is None or known[0] is not self._arena:
-            known = self._arena, _view_like(target, self._arena, move.offset)
-            self._views[move] = known
-        return known[1]
+            memory = self._weights.prepared
+        assert memory is not None
+        return memory
 
     def _stream_of_call(self) -> int:
         """Return the stream of this call; the CPU has one."""
@@ -286,11 +249,6 @@ class Executor(ABC):
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
         """Run launches sequentially, with the arguments in `table`."""
-
-
-def _view_like(tensor: torch.Tensor, memory: torch.Tensor, offset: int) -> torch.Tensor:
-    """Return the bytes of memory from an offset on as a tensor like another one."""
-    return memory[offset : offset + tensor.nbytes].view(tensor.dtype).view(tensor.shape)
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:

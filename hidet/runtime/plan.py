@@ -13,13 +13,18 @@ from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode, encode, parse
 from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 
-SCHEMA = 5
+SCHEMA = 6
 """The version of the JSON format. A plan of another version is rejected."""
 
 ALIGNMENT = 256
 """The alignment of offsets into the arena and into the prepared memory, in bytes."""
 
-Space = Literal["input", "output", "arena", "constant", "prepared"]
+Space = Literal["input", "output", "packed_input", "packed_output", "arena", "constant", "prepared"]
+"""What holds an argument: a tensor of its own, or bytes in the last input, in the last output, in
+the arena or in the prepared memory."""
+
+WRITTEN: tuple[Space, ...] = ("input", "output", "packed_output")
+"""The memory of callers that a program writes."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,17 @@ class Kernel:
 class Argument(NamedTuple):
     """A pointer argument.
 
-    `at` is the position of an input or output, the byte offset into the arena or the prepared
-    memory, or the name of a constant.
+    `at` is the position of an input or output, the byte offset into other memory, or the name of a
+    constant.
     """
 
     space: Space
     at: int | str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the argument is a tensor of its own, not a part of other memory."""
+        return self.space in ("input", "output", "constant")
 
 
 @dataclass(frozen=True)
@@ -92,11 +102,13 @@ class Launch:
 class Copy:
     """A copy of a tensor into another one of equal type, ahead of the launches or after them.
 
-    The target is an output that no kernel writes, or an input that the program updates.
+    The target is an output that no kernel writes, or an input that the program updates; `size` is
+    that of the tensor in bytes.
     """
 
     source: Argument
     target: Argument
+    size: int
     when: Literal["ahead", "after"] = "after"
 
 
@@ -167,7 +179,12 @@ class Plan:
                 for each in forward
             ),
             copies=tuple(
-                replace(each, source=_memory_in_arena(each.source, base)) for each in self.copies
+                replace(
+                    each,
+                    source=_memory_in_arena(each.source, base),
+                    when="after" if each.source.space == "prepared" else each.when,
+                )
+                for each in self.copies
             ),
             arena_bytes=base + self.prepared_bytes,
             prepared_bytes=0,
@@ -196,7 +213,7 @@ class Plan:
 class _Document:
     """The root object of the JSON format."""
 
-    schema: Literal[5]
+    schema: Literal[6]
     plan: Plan
 
 
@@ -234,14 +251,14 @@ def find_problems(plan: Plan) -> Iterator[str]:
     for copy in plan.copies:
         if not _exists(plan, copy.source):
             yield f"a copy reads {copy.source}"
-        if copy.target.space not in ("output", "input") or not _exists(plan, copy.target):
+        if copy.target.space not in WRITTEN or not _exists(plan, copy.target):
             yield f"a copy fills {copy.target}"
 
 
 def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Iterator[str]:
     if not 0 <= launch.kernel < len(plan.kernels):
         yield f"uses kernel {launch.kernel} of {len(plan.kernels)}"
-    forbidden = ("input", "output") if stage == "prepare" else ()
+    forbidden = (*WRITTEN, "packed_input") if stage == "prepare" else ()
     buffers = launch.buffers
     for argument, buffer in zip(launch.arguments, buffers, strict=True):
         if buffer is not None and (buffer.space in forbidden or not _exists(plan, buffer)):
@@ -250,7 +267,7 @@ def _launch_problems(plan: Plan, stage: str, number: int, launch: Launch) -> Ite
             yield f"has the impossible tensor map {argument}"
         if isinstance(argument, Scalar) and argument.bits >> 8 * ITEM_SIZES[argument.dtype]:
             yield f"has the impossible number {argument}"
-    writable = ("arena", "prepared") if stage == "prepare" else ("arena", "output", "input")
+    writable = ("arena", "prepared") if stage == "prepare" else ("arena", *WRITTEN)
     for position in launch.writes:
         if not 0 <= position < len(launch.arguments):
             yield f"writes argument {position} of {len(launch.arguments)}"
@@ -280,6 +297,8 @@ def _exists(plan: Plan, argument: Argument) -> bool:
     limits = {
         "input": len(plan.inputs) - 1,
         "output": len(plan.outputs) - 1,
+        "packed_input": plan.inputs[-1].nbytes if plan.inputs else -1,
+        "packed_output": plan.outputs[-1].nbytes if plan.outputs else -1,
         "arena": plan.arena_bytes,
         "prepared": plan.prepared_bytes,
     }

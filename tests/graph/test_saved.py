@@ -96,6 +96,16 @@ def test_what_comes_back(load, tmp_path):
         loaded(torch.randn(4, 7), *pair)
 
 
+def test_weights_in_the_order_of_memory(tmp_path):
+    """A program takes those of a network in channels-last order as they are."""
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Conv2d(4, 2, 3)).eval()
+    model, path = model.to(memory_format=torch.channels_last), tmp_path / "model.hidet"
+    x = torch.randn(1, 3, 7, 7).to(memory_format=torch.channels_last)
+    hidet.save_compiled(hidet.compile(model, x), path)
+    for load in (hidet.load_graph, hidet.load_compiled):
+        torch.testing.assert_close(load(path)(x).torch(), model(x), rtol=1e-4, atol=1e-4)
+
+
 def test_what_is_shown(file):
     """A graph of a file shows its operators, and keeps its precision."""
     graph = hidet.load_graph(file)

@@ -142,7 +142,7 @@ def make_copying_plan():
             | {
                 "outputs": (VECTOR,) * 5,
                 "copies": tuple(
-                    Copy(Argument(*s), Argument("output", n))
+                    Copy(Argument(*s), Argument("output", n), VECTOR.nbytes)
                     for n, s in enumerate(sources, start=1)
                 ),
             }

@@ -76,6 +76,18 @@ def test_weights_without_versions(plans, cpu_library, first):
             torch.testing.assert_close(prepared, 4 * w1)
 
 
+def test_weights_that_change(plans, cpu_library):
+    """They may be prepared in every call, which then compares no versions."""
+    graph = CompiledGraph(plans.copying(), {"library": cpu_library}, CPU)
+    graph.prepare_in_calls()
+    x, p0, p1 = (torch.randn(plans.size) for _ in range(3))
+    for _ in range(3):
+        p1.add_(1)
+        y, _, _, prepared, _ = graph.run([x], [p0, p1])
+        torch.testing.assert_close(y, x + 4 * p1 + p0)
+        torch.testing.assert_close(prepared, 4 * p1)
+
+
 def test_graph_without_tensors(plans):
     plan = plans.simple(inputs=(), outputs=(), constants={}, kernels=(), forward=(), arena_bytes=0)
     assert CompiledGraph(plan, {}, CPU).run([], []) == []

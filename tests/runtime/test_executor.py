@@ -187,7 +187,8 @@ def test_graph_without_launches(load, plans):
     [
         (lambda: torch.randn(64).double(), UnsupportedDtypeError, "has data type torch.float64"),
         (lambda: torch.randn(63), HidetError, "has shape (63,)"),
-        (lambda: torch.randn(8, 8), HidetError, "has shape (8, 8)"),
+        (lambda: torch.randn(8, 9).t(), HidetError, "has shape (9, 8)"),
+        (lambda: torch.randn(8, 16)[:, :8], HidetError, "has shape (8, 8)"),
         (lambda: torch.randn(1).expand(64), HidetError, "has strides (0,)"),
         (lambda: torch.randn(128)[::2], HidetError, "has strides (2,)"),
         (lambda: torch.randn(64, device="meta"), DeviceMismatchError, "is on meta"),
@@ -201,6 +202,16 @@ def test_wrong_inputs_are_refused(load, plans, wrong, error, message):
         executor.run([wrong()], [w])
     assert f"input 0 {message}" in str(raised.value)
     _check_simple(executor, x, w)
+
+
+def test_elements_in_another_order(load, plans):
+    """What has one dimension is taken in the order of memory."""
+    executor = load(plans.simple())
+    x, w = torch.randn(4, 4, 4).transpose(0, 2), torch.randn(8, 8).t()
+    outputs = executor.run([x], [w])
+    _check_simple(executor, *(each.permute(*range(each.dim())[::-1]).flatten() for each in (x, w)))
+    total = x.permute(2, 1, 0).flatten() + w.t().flatten()
+    torch.testing.assert_close(outputs[1], 2 * total)
 
 
 def test_wrong_weights_are_refused(load, plans):

@@ -88,7 +88,7 @@ def test_plan_of_a_small_program():
     ]
     assert [launch.dependencies for launch in plan.forward] == [(), (), (0,)]
     assert [launch.writes for launch in plan.forward] == [(1,)] * 3
-    assert plan.copies == (Copy(Argument("constant", "p0"), Argument("output", 1)),)
+    assert plan.copies == (Copy(Argument("constant", "p0"), Argument("output", 1), 32),)
     assert (plan.arena_bytes, plan.prepared_bytes) == (512, 256)
 
 
@@ -105,7 +105,8 @@ def test_prepare_may_hand_a_constant_through():
         }
         """
     )
-    assert plan.copies == (Copy(Argument("constant", "p3"), Argument("output", 0), when="ahead"),)
+    constant, output = Argument("constant", "p3"), Argument("output", 0)
+    assert plan.copies == (Copy(constant, output, 32, when="ahead"),)
     assert plan.prepared_bytes == 0
 
 
@@ -190,7 +191,21 @@ class _Program:
         self.outputs = self.draw(
             st.lists(st.sampled_from([*results, *sources]), min_size=1, max_size=4)
         )
+        # The last inputs, and the last outputs, may lie in one tensor.
+        self.packings = {
+            "packed_inputs": self._packing(self.inputs),
+            "packed_outputs": self._packing(self.outputs),
+        }
         self._return("forward", self.outputs)
+
+    def _packing(self, names):
+        """Give the bounds of some of these tensors in one."""
+        count = self.draw(st.integers(0, len(names)))
+        packed = names[len(names) - count :]
+        bounds = [256 * self.draw(st.integers(0, 1))]
+        for name in packed:
+            bounds.append(bounds[-1] + 256 * self.draw(st.integers(1 + self.sizes[name] // 65, 5)))
+        return bounds if packed else []
 
     def _value(self, name):
         self.sizes[name] = self.draw(st.sampled_from([0, 1, 5, 64, 65, 200]))
@@ -261,7 +276,11 @@ class _Program:
         types = self._types(names)
         arguments = ", ".join(f"%{name} : {self._type(name)}" for name in self.inputs)
         lines = self.lines[function]
-        lines.insert(0, f"func.func @{function}({arguments}) -> ({types}) {{")
+        packings = self.packings.items() if function == "forward" else ()
+        attributes = ", ".join(f"{k} = array<i64: {str(v)[1:-1]}>" for k, v in packings if v)
+        lines.insert(
+            0, f"func.func @{function}({arguments}) -> ({types}) attributes {{{attributes}}} {{"
+        )
         lines.append(f"func.return {values} : {types} }}" if names else "func.return }")
 
     @property
@@ -275,6 +294,46 @@ def _array(address, size):
     return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_float)), (size,))
 
 
+def _parts(whole, bounds, values):
+    """Give the tensors like these values that lie in another one."""
+    ends = zip(bounds, values, strict=False)
+    return [whole[start : start + value.nbytes].view(torch.float32) for start, value in ends]
+
+
+PACKED = """
+func.func @forward(%x : memref<8xf32>, %y : memref<8xf32>)
+    attributes {outputs = 1 : i64, ATTRIBUTE} {
+  cuda.launch @f(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
+  func.return
+}
+"""
+
+
+def test_packed_tensors_lie_in_the_last_one():
+    both = "packed_inputs = array<i64: 256, 512>, packed_outputs = array<i64: 0, 256>"
+    plan = _plan(KERNELS + PACKED.replace("ATTRIBUTE", both), planned=True)
+    assert plan.inputs == (TensorSpec((512,), "i8"),)
+    assert plan.outputs == (TensorSpec((256,), "i8"),)
+    (launch,) = plan.forward
+    assert launch.arguments == (("packed_input", 256), ("packed_output", 0))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "message"),
+    [
+        ("0, 16", LegalityError, "memref<8xf32> cannot lie in the bytes 0 to 16"),
+        ("64, 512", LegalityError, "memref<8xf32> cannot lie in the bytes 64 to 512"),
+        ("0, 256, 512", LegalityError, "2 inputs are packed, of 1"),
+        ("256, 0", VerifyException, "not ascending offsets and a size"),
+        ("256", VerifyException, "not ascending offsets and a size"),
+    ],
+)
+def test_wrong_packings_are_refused(bounds, error, message):
+    text = PACKED.replace("ATTRIBUTE", f"packed_inputs = array<i64: {bounds}>")
+    with pytest.raises(error, match=message):
+        _plan(KERNELS + text, planned=True)
+
+
 @settings(max_examples=150)
 @given(st.data(), st.integers(0, 1000))
 def test_random_programs(make_services, data, seed):
@@ -283,11 +342,21 @@ def test_random_programs(make_services, data, seed):
     services = make_services(program.kernels, seed)
     executor = CudaGraphExecutor(plan, {"library": b"cubin"}, torch.device("cpu"), services)
     inputs = [program.values[name] for name in program.inputs]
+    if bounds := program.packings["packed_inputs"]:
+        own = len(inputs) - len(bounds) + 1
+        whole = torch.empty(bounds[-1], dtype=torch.int8)
+        for part, value in zip(_parts(whole, bounds, inputs[own:]), inputs[own:], strict=True):
+            part.copy_(value)
+        inputs = [*inputs[:own], whole]
     constants = [program.values[f"c{key}"] for key in plan.constants]
     for _ in range(2):
         outputs = executor.run(inputs, constants)
-        for name, output in zip(program.outputs, outputs, strict=True):
-            assert torch.equal(output, program.values[name]), name
+        expected = [program.values[name] for name in program.outputs]
+        if bounds := program.packings["packed_outputs"]:
+            own = len(outputs) - 1
+            outputs = [*outputs[:own], *_parts(outputs[own], bounds, expected[own:])]
+        for output, value in zip(outputs, expected, strict=True):
+            assert torch.equal(output, value)
 
 
 VALUES = """

@@ -87,7 +87,7 @@ def test_size_of_a_tensor(shape, nbytes):
     assert TensorSpec(shape, "f16").nbytes == nbytes
 
 
-COPY = {"source": ["input", 0], "target": ["output", 0], "when": "after"}
+COPY = {"source": ["input", 0], "target": ["output", 0], "size": 32, "when": "after"}
 
 
 def _damage(plan, path, value):
@@ -109,7 +109,7 @@ _ABSENT = object()
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["schema"], 1, "'document.schema' must be one of 5"),
+        (["schema"], 1, "'document.schema' must be one of 6"),
         (["schema"], _ABSENT, "lacks fields ['schema']"),
         (["plan", "target"], 90, "'document.plan.target' must be of type str"),
         (["plan", "extra"], 0, "unknown ones ['extra']"),

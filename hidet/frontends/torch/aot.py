@@ -24,6 +24,7 @@ from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
 from hidet.frontends.torch.partition import partition, report
 from hidet.frontends.torch.program import CompiledProgram
+from hidet.frontends.torch.saved import pack_saved
 from hidet.frontends.torch.seeds import drawing, lift_draws, merge_draws, save_seeds
 from hidet.frontends.torch.settings import Settings
 
@@ -56,15 +57,20 @@ def compile_torch(
     return Reporting(module, program, partial(compile_torch, settings=silent))
 
 
-def compile_aten(module: fx.GraphModule, static: Collection[int], settings: Settings) -> Boxed:
-    """Compile a functional graph of ATen operators."""
+def compile_aten(
+    module: fx.GraphModule, static: Collection[int], settings: Settings, *, changing: bool = False
+) -> Boxed:
+    """Compile a functional graph of ATen operators.
+
+    Its arguments `static` are parameters or buffers, which change between calls if `changing`.
+    """
     if settings["print_input_graph"]:
         module.print_readable()
     module, draws = lift_draws(module)
     arguments = module.graph.find_nodes(op="placeholder")
     written = set(updates_of(module.graph).values())
     static = [number for number in static if arguments[number] not in written]
-    compile_now = partial(_compile_for_flags, module, static, settings)
+    compile_now = partial(_compile_for_flags, module, static, settings, changing)
     convolutions = module.graph.find_nodes(op="call_function", target=_CONVOLUTION)
     if any(may_be_tf32(first_tensor(node)) for node in convolutions):
         return drawing(by_precision(compile_now), draws)
@@ -72,14 +78,14 @@ def compile_aten(module: fx.GraphModule, static: Collection[int], settings: Sett
 
 
 def _compile_for_flags(
-    module: fx.GraphModule, static: Collection[int], settings: Settings
+    module: fx.GraphModule, static: Collection[int], settings: Settings, changing: bool
 ) -> Boxed:
     """Compile a graph under torch's current flags."""
     # torch calls backends in fake tensor mode.
     with unset_fake_temporarily():
         imported = import_graph(module, static)
         if not imported.unsupported and len(imported.used_devices) <= 1:
-            return CompiledProgram(imported, settings)
+            return CompiledProgram(imported, settings, changing=changing)
         report(imported, settings)
         return partition(module, imported, static, settings)
 
@@ -99,7 +105,9 @@ def _partition_joint(
     simplify_masks(module)  # the backward graph has no constants, but tensors that are saved
     merge_draws(module.graph)
     save_seeds(module.graph)
-    return min_cut_rematerialization_partition(module, joint_inputs, **named)
+    forward, backward = min_cut_rematerialization_partition(module, joint_inputs, **named)
+    pack_saved(forward, backward, named["num_fwd_outputs"])
+    return forward, backward
 
 
 def _in_half(module: fx.GraphModule, example_inputs: Sequence[Any]) -> fx.GraphModule:

@@ -9,7 +9,7 @@ graph and recomputes forward by it; later calls run the full graph.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import fx
@@ -21,8 +21,16 @@ from hidet.frontends.torch.compiling import Boxed, Programs, boxed
 from hidet.frontends.torch.imported import returning
 from hidet.frontends.torch.operators.emitter import draws_numbers
 
-CompileGraph = Callable[[fx.GraphModule, Sequence[int]], Boxed]
-"""Compiles a graph, given which of its arguments are parameters or buffers."""
+
+class CompileGraph(Protocol):
+    """The type of `compile_aten` with settings."""
+
+    def __call__(
+        self, module: fx.GraphModule, static: Sequence[int], *, changing: bool = False
+    ) -> Boxed:
+        """Compile a graph, given which of its arguments are parameters or buffers."""
+        ...
+
 
 _CALL = "_hidet_call"
 """The attribute of a dummy tensor, in place of intermediates not computed, that holds a `_Call`."""
@@ -64,8 +72,9 @@ class TrainingGraphs:
     def forward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> Boxed:
         """Compile the forward graph, at first without the saved intermediates."""
         metadata, static = _metadata(), static_inputs()
+        whole = partial(self._compile, module, static, changing=_are_trained(static))
         if metadata is None or metadata.num_mutated_inp_runtime_indices or not _is_pure(module):
-            return self._compile(module, static)
+            return whole()
         placeholders = list(module.graph.find_nodes(op="placeholder"))
         outputs: Any = module.graph.output_node().args[0]
         self._count = metadata.num_forward
@@ -73,8 +82,8 @@ class TrainingGraphs:
         known = [*placeholders, *results]
         self._missing = [n for n, node in enumerate(saved) if node not in known]
         if not self._missing:
-            return self._compile(module, static)
-        self._compile_forward = partial(self._compile, module, static)
+            return whole()
+        self._compile_forward = whole
         # Positions among the arguments, the results, and the dummy at the end.
         kept = [known.index(node) if node in known else -1 for node in saved]
         unwatched = {node for node in placeholders if not node.users or node in saved}
@@ -129,6 +138,12 @@ def static_inputs() -> list[int]:
     """Return the numbers of the arguments of the current graph that are parameters or buffers."""
     metadata = _metadata()
     return [] if metadata is None else list(metadata.static_input_indices)
+
+
+def _are_trained(static: Sequence[int]) -> bool:
+    """Return whether some of these arguments require gradients, and so change between steps."""
+    metadata = _metadata()
+    return any(metadata.input_info[number].requires_grad for number in static)
 
 
 def _metadata() -> Any:

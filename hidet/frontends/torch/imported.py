@@ -19,14 +19,23 @@ class Source:
 
     Attributes:
         origin: the number of the FX graph's argument, or a constant of the graph.
-        span: the number of elements of storage that the program takes; None for a contiguous
-            tensor, which it takes as it is.
+        span: the number of elements of storage that the program takes; None for a tensor without
+            gaps, which it takes as it is.
         is_complex: whether the tensor is complex; the program takes its parts.
+        start: the first byte of the tensor in `origin`, if that is a packed tensor.
     """
 
     origin: int | torch.Tensor
     span: int | None
     is_complex: bool = False
+    start: int | None = None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The order of inputs: that of the arguments, and packed ones last."""
+        if self.start is not None:
+            return 1, self.start
+        return 0, self.origin if isinstance(self.origin, int) else -1
 
 
 @dataclass(frozen=True)
@@ -34,8 +43,9 @@ class Returned:
     """An output of the FX graph.
 
     Attributes:
-        kind: what `origin` is: the number of a result of the program; an argument or a constant,
-            returned itself (`source`) or copied (`copy`); or a Python value.
+        kind: what `origin` is: the number of a result of the program, -1 for the packed tensor; an
+            argument or a constant, returned itself (`source`) or copied (`copy`); or a Python
+            value.
         view: the view of that tensor that is returned; None for the tensor itself.
         dtype: the data type to reinterpret the elements as, complex for a tensor of parts; None for
             none.

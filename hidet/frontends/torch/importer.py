@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects import graph
-from hidet.dialects.host_functions import FORWARD, UPDATES
+from hidet.dialects.host_functions import FORWARD, PACKED_INPUTS, PACKED_OUTPUTS, UPDATES
 from hidet.errors import (
     DeviceMismatchError,
     HidetError,
@@ -36,6 +36,7 @@ from hidet.frontends.torch.locations import describe, name_hint
 from hidet.frontends.torch.operators import translation_of
 from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tensor, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
+from hidet.frontends.torch.saved import pack, place_of, unpack
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
 from hidet.frontends.torch.storage import physical_order, span_of
 from hidet.frontends.torch.unsigned_bytes import loaded, refuse, wrapped
@@ -122,6 +123,8 @@ class Importer:
                 self._keep(node, value)
         elif node.op == "output":
             self._bind_outputs(node)
+        elif node.target in (pack, unpack):
+            pass  # the first is an output, the second an input, read at its first use
         elif node.op == "call_function" and node not in self.updates:
             self._call(node)
         elif node.op not in ("placeholder", "call_function"):
@@ -130,7 +133,7 @@ class Importer:
     def finish(self) -> ImportedGraph:
         """Build the module: erase dead operations, number arguments and constants."""
         result, block, written = self.result, self.block, self.binder.written
-        returned = (*self.binder.returned, *written.values())
+        returned = (*self.binder.returned, *self.binder.packed, *written.values())
         block.add_op(func.ReturnOp(*returned))
         for op in reversed(list(block.ops)):
             if isinstance(op, graph.GraphOp | graph.CallKernelOp) and not any(
@@ -142,7 +145,6 @@ class Importer:
                 block.erase_arg(argument)
         for number, argument in enumerate(block.args):
             argument.name_hint = f"x{number}"
-            result.inputs.append(self.sources[argument])
 
         def position(op: graph.ConstantOp) -> float:
             source = self.sources.get(op.result)
@@ -158,12 +160,27 @@ class Importer:
         inputs = [argument.type for argument in block.args]
         outputs = [value.type for value in returned]
         entry = func.FuncOp(FORWARD, (inputs, outputs), Region(block))
+        bounds = {PACKED_INPUTS: self._place_inputs(), PACKED_OUTPUTS: self.binder.bounds}
+        for name, offsets in bounds.items():
+            if offsets:
+                entry.attributes[name] = DenseArrayBase.from_list(i64, offsets)
         if written:
             numbers = [block.args.index(argument) for argument in written]
             entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
         result.module = ModuleOp([*self.calls.kernels, entry])
         result.is_empty = not returned
         return result
+
+    def _place_inputs(self) -> list[int]:
+        """List the sources of the arguments; return the bounds of those that are packed."""
+        sources = [self.sources[argument] for argument in self.block.args]
+        packed = [source for source in sources if source.start is not None]
+        self.result.inputs = [source for source in sources if source.start is None]
+        if not packed:
+            return []
+        (node,) = {node for node in self.positions if self.positions[node] == packed[0].origin}
+        self.result.inputs.append(Source(packed[0].origin, None))
+        return [*(source.start or 0 for source in packed), len(first_tensor(node))]
 
     def _call(self, node: fx.Node) -> None:
         """Translate a call, or record why that fails."""
@@ -243,7 +260,8 @@ class Importer:
 
     def operand(self, node: fx.Node) -> SSAValue:
         """Return the value of a node with one result; inputs are read at their first use."""
-        if node not in self.values and (node in self.positions or node in self.held):
+        is_input = node in self.positions or node in self.held or node.target is unpack
+        if node not in self.values and is_input:
             self.values[node] = self._read(node)
         value = self.values.get(node)
         if not isinstance(value, SSAValue):
@@ -264,15 +282,20 @@ class Importer:
         span = span_of(tensor)
         is_bytes = tensor.dtype is torch.uint8
         stored = TensorType(i8 if is_bytes else element, tensor.shape if span is None else [span])
-        position = self.positions.get(node)
-        if position is None or position in self.static:
-            value = self.g.emit(graph.ConstantOp("p", result=stored))
-            origin = tensor if position is None else position
+        position, order = self.positions.get(node), physical_order(tensor)
+        taken = span if order is None else None
+        if node.target is unpack:
+            packed, place = place_of(node)
+            source = Source(self.positions[packed], taken, start=place.start)
         else:
-            before = [s.origin for v, s in self.sources.items() if v.owner is self.block]
-            index = sum(isinstance(o, int) and o < position for o in before)
-            value, origin = self.block.insert_arg(stored, index), position
-        self.sources[value] = Source(origin, span)
+            source = Source(tensor if position is None else position, taken)
+        if source.start is None and (position is None or position in self.static):
+            value = self.g.emit(graph.ConstantOp("p", result=stored))
+        else:
+            before = [s for v, s in self.sources.items() if v.owner is self.block]
+            index = sum(s.order < source.order for s in before)
+            value = self.block.insert_arg(stored, index)
+        self.sources[value] = source
         if span is not None:
             value = self._strided(value, tensor, name_hint(node))
         return loaded(self.g, value) if is_bytes else value

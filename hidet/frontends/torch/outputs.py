@@ -6,7 +6,6 @@ of an intermediate from the whole intermediate, by `as_strided` after the progra
 torch does.
 """
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,8 @@ from xdsl.ir import SSAValue
 
 from hidet.frontends.torch.imported import Returned, Source
 from hidet.frontends.torch.operators.emitter import Emitter, first_tensor
-from hidet.frontends.torch.storage import View, physical_order, share_storage, view_from
+from hidet.frontends.torch.saved import pack
+from hidet.frontends.torch.storage import View, physical_order, storage_owner, view_from
 from hidet.frontends.torch.unsigned_bytes import stored
 
 
@@ -37,6 +37,10 @@ class OutputBinder:
     sources: Mapping[SSAValue, Source]
     returned: list[SSAValue] = field(default_factory=list[SSAValue])
     """The values that the program must return."""
+    packed: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Those that it returns in one tensor after the others."""
+    bounds: list[int] = field(default_factory=list[int])
+    """Their offsets in that tensor, and its size."""
     written: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The new content of each argument that the program writes."""
     _stored: dict[fx.Node, SSAValue] = field(default_factory=dict[fx.Node, SSAValue])
@@ -59,11 +63,25 @@ class OutputBinder:
         nodes = {output for output in outputs if isinstance(output, fx.Node)}
         owners = Counter(storage_owner(node) for node in nodes)
         return [
-            self._bind(output, storage_owner(output), owners)
-            if isinstance(output, fx.Node)
-            else Returned("value", output)
+            Returned("value", output)
+            if not isinstance(output, fx.Node)
+            else self._pack(output)
+            if output.target is pack
+            else self._bind(output, storage_owner(output), owners)
             for output in outputs
         ]
+
+    def _pack(self, output: fx.Node) -> Returned:
+        """Return the tensor that others are packed into."""
+        packed: Any = output.args
+        nodes, places, size = packed
+        for node in nodes:
+            tensor, value = first_tensor(node), self.operand(node)
+            order = physical_order(tensor)
+            assert order is not None, "saved tensors are packed if they have an order"
+            self.packed.append(value if tensor.is_contiguous() else self.g.permute(value, order))
+        self.bounds = [*(place.start for place in places), size]
+        return Returned("result", -1)
 
     def _bind(self, output: fx.Node, owner: fx.Node, owners: Counter[fx.Node]) -> Returned:
         """Return the source of an output that shares the storage of `owner`."""
@@ -89,7 +107,8 @@ class OutputBinder:
 
     def result(self, output: fx.Node, value: SSAValue, view: View | None = None) -> Returned:
         """Return a value from the program, each once; arguments and constants are copied."""
-        if value in self.sources and value not in self.written:
+        is_source = value in self.sources and self.sources[value].start is None
+        if is_source and value not in self.written:
             return Returned("copy", self.sources[value].origin, view)
         dtype = torch.uint8 if first_tensor(output).dtype is torch.uint8 else None
         if dtype is not None:
@@ -99,21 +118,3 @@ class OutputBinder:
         if value not in self.returned:
             self.returned.append(value)
         return Returned("result", self.returned.index(value), view, dtype)
-
-
-def storage_owner(node: fx.Node) -> fx.Node:
-    """Return the node at the beginning of a chain of views that share its storage."""
-    while True:
-        source = node
-        if source.target is operator.getitem:  # of the results of a split, for example
-            source = source.all_input_nodes[0]
-        if source.op != "call_function" or not source.all_input_nodes:
-            return node
-        source = source.all_input_nodes[0]
-        old: Any = source.meta.get("val")
-        new: Any = node.meta.get("val")
-        if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
-            return node
-        if old.dtype != new.dtype or not share_storage(old, new):
-            return node
-        node = source

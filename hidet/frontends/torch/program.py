@@ -78,7 +78,8 @@ class CompiledProgram:
     """A compiled FX graph, called with the list of its arguments, as AOTAutograd does.
 
     `weights` are the dictionaries that hold the first arguments, with their keys. Each call looks
-    them up, and takes only the other arguments.
+    them up, and takes only the other arguments. What depends on weights alone is computed in each
+    call if these are `changing` between calls, as in training.
 
     Attributes:
         report: the times of compilation; None if there was nothing to compile.
@@ -92,6 +93,8 @@ class CompiledProgram:
         settings: Settings,
         runnable: "CompiledGraph | None" = None,
         weights: Sequence[tuple[dict[str, Any], str]] = (),
+        *,
+        changing: bool = False,
     ) -> None:
         # Makes torch pass one list. torch copies the attributes of the object, not of the class.
         self._boxed_call = True
@@ -101,6 +104,8 @@ class CompiledProgram:
         constants = imported.constants
         if runnable is None and not imported.is_empty:
             runnable = compile_module(imported, settings)
+            if changing:
+                runnable.prepare_in_calls()
         self.runnable = runnable
         if runnable is not None:
             self._run, self.report = runnable.run, runnable.report
@@ -119,7 +124,7 @@ class CompiledProgram:
             outputs = _lay_out(runnable, imported)
         plain = [Returned("result", number) for number in range(len(outputs))]
         is_plain = outputs == plain and not imported.updates
-        self._outputs = None if is_plain else tuple(outputs)
+        self._outputs = None if is_plain else _Outputs(outputs)
 
     @property
     def weights(self) -> list[Any]:
@@ -133,7 +138,7 @@ class CompiledProgram:
             return results
         if self._weights:
             arguments = [*self.weights, *arguments]
-        outputs = [output_of(returned, results, arguments) for returned in self._outputs]
+        outputs = self._outputs(results, arguments)
         updates = [(n, output_of(e, results, arguments)) for n, e in self.interface.updates]
         for number, content in updates:
             arguments[number].detach().copy_(content)
@@ -219,6 +224,43 @@ def read(source: Source, arguments: Arguments) -> torch.Tensor:
 def _origin(origin: int | torch.Tensor, arguments: Arguments) -> torch.Tensor:
     """Return the argument of a number, or the constant itself."""
     return arguments[origin] if isinstance(origin, int) else origin
+
+
+class _Outputs:
+    """The outputs of an FX graph, of the results of the program and the arguments."""
+
+    def __init__(self, outputs: Sequence[Returned]) -> None:
+        self._outputs = outputs
+        self._pick: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+        """Returns those that are results or arguments as they are, and None for others."""
+        self._made: list[tuple[int, Returned]] = []
+        """The others, with their positions."""
+
+    def __call__(self, results: Sequence[torch.Tensor], arguments: Arguments) -> list[Any]:
+        """Return the outputs."""
+        if self._pick is None:
+            self._pick = self._picker(len(results))
+        outputs = list(self._pick([None, *results, *arguments]))
+        for position, returned in self._made:
+            outputs[position] = output_of(returned, results, arguments)
+        return outputs
+
+    def _picker(self, count: int) -> Callable[[Sequence[Any]], Sequence[Any]]:
+        """Decide how to get each output, of None, so many results, and the arguments."""
+        positions, made = list[int](), list[tuple[int, Returned]]()
+        for position, each in enumerate(self._outputs):
+            is_whole = each.view is None and each.dtype is None
+            if each.kind == "result" and is_whole:
+                positions.append(1 + each.origin % count)
+            elif each.kind == "source" and is_whole:
+                positions.append(1 + count + each.origin)
+            else:
+                positions.append(0)
+                made.append((position, each))
+        self._made = made
+        if len(positions) < 2:  # of one position, itemgetter returns the item
+            return lambda values: [values[position] for position in positions]
+        return itemgetter(*positions)
 
 
 def output_of(returned: Returned, results: Sequence[torch.Tensor], arguments: Arguments) -> Any:

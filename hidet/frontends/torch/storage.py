@@ -1,17 +1,20 @@
 """Strides and storage of tensors, and the specs that programs are specialized to.
 
-Programs compute on contiguous tensors. A strided input is passed as the span of storage that it
-covers, and a strided output is a view of a contiguous result.
+Programs compute on contiguous tensors. An input in another order is passed as its elements in
+memory, one with gaps as the span of storage that it covers. A strided output is allocated so, or a
+view of a contiguous result.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import torch
+from torch import fx
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
@@ -46,6 +49,11 @@ def physical_order(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return tuple(order) if tensor.permute(order).is_contiguous() else None
 
 
+def in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the elements of a tensor without gaps in the order of memory, flat; or itself."""
+    return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,))
+
+
 def parts_of(tensor: torch.Tensor) -> torch.Tensor:
     """Return the parts of a complex tensor, in a last dimension of 2; a real tensor itself."""
     if not tensor.is_complex():
@@ -60,6 +68,24 @@ def share_storage(one: torch.Tensor, other: torch.Tensor) -> bool:
     first: Any = StorageWeakRef(one.untyped_storage())
     second: Any = StorageWeakRef(other.untyped_storage())
     return bool(first == second)
+
+
+def storage_owner(node: fx.Node) -> fx.Node:
+    """Return the node at the beginning of a chain of views that share its storage."""
+    while True:
+        source = node
+        if source.target is operator.getitem:  # of the results of a split, for example
+            source = source.all_input_nodes[0]
+        if source.op != "call_function" or not source.all_input_nodes:
+            return node
+        source = source.all_input_nodes[0]
+        old: Any = source.meta.get("val")
+        new: Any = node.meta.get("val")
+        if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+            return node
+        if old.dtype != new.dtype or not share_storage(old, new):
+            return node
+        node = source
 
 
 def view_from(tensor: torch.Tensor, owner: torch.Tensor) -> View | None:

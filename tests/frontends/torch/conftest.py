@@ -1,6 +1,7 @@
 """A reference for programs of the graph dialect: each operation by torch, with what it means."""
 
 import importlib.util
+import math
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from xdsl.dialects.builtin import TensorType
 from hidet.dialects import graph
 from hidet.dialects.graph.attention import AttentionOp
 from hidet.dialects.graph.base import python_number
-from hidet.dialects.host_functions import updates_of
+from hidet.dialects.host_functions import PACKED_INPUTS, PACKED_OUTPUTS, packing_of, updates_of
 from hidet.frontends.torch import program
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.frontends.torch.philox import RANDOM
+from hidet.frontends.torch.storage import in_memory
 from hidet.runtime.times import CompileTimes
 from hidet.testing.numeric import poison
 
@@ -247,9 +249,9 @@ def evaluate_module(module, inputs, constants) -> list[torch.Tensor]:
     (entry,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     block = entry.body.block
     values = {}
-    for argument, tensor in zip(block.args, inputs, strict=True):
+    for argument, tensor in zip(block.args, unpacked(entry, inputs), strict=True):
         check_input(argument.type, tensor)
-        values[argument] = tensor
+        values[argument] = in_memory(tensor)
     for op in block.ops:
         if isinstance(op, func.ReturnOp):
             # A compiled program hands out new contiguous tensors.
@@ -259,21 +261,51 @@ def evaluate_module(module, inputs, constants) -> list[torch.Tensor]:
             written = updates_of(entry)
             for argument, number in written:
                 values[argument].copy_(new[number])
-            return new[: len(new) - len(written)]
+            return packed(entry, new[: len(new) - len(written)])
         if isinstance(op, graph.ConstantOp):
             tensor = constants[op.key.data]
             check_input(op.result.type, tensor)
-            values[op.result] = tensor
+            values[op.result] = in_memory(tensor)
         else:
             values[op.result] = evaluate_op(op, [values[operand] for operand in op.operands])
     raise AssertionError("the program returns nothing")
 
 
+def unpacked(entry, inputs):
+    """Return the inputs of a program, taken out of the tensor that holds the last ones."""
+    bounds = packing_of(entry, PACKED_INPUTS)
+    if not bounds:
+        return inputs
+    *own, whole = inputs
+    assert whole.dtype is torch.int8
+    assert len(whole) == bounds[-1]
+    types = [argument.type for argument in entry.body.block.args[len(own) :]]
+    return [*own, *(part(whole, *each) for each in zip(bounds, types, strict=False))]
+
+
+def packed(entry, outputs):
+    """Return the outputs of a program, the last of which may be put into one tensor."""
+    bounds = packing_of(entry, PACKED_OUTPUTS)
+    if not bounds:
+        return outputs
+    own = len(outputs) - len(bounds) + 1
+    whole = torch.full((bounds[-1],), 0x7F, dtype=torch.int8)
+    types = entry.function_type.outputs.data[own : len(outputs)]
+    for start, kind, tensor in zip(bounds, types, outputs[own:], strict=False):
+        part(whole, start, kind).copy_(tensor)
+    return [*outputs[:own], whole]
+
+
+def part(whole, start, kind):
+    """Return the tensor of a type that lies at an offset."""
+    dtype, shape = dtype_of(kind), kind.get_shape()
+    return whole[start : start + math.prod(shape) * dtype.itemsize].view(dtype).view(shape)
+
+
 def check_input(type_, tensor):
-    """Check what a program is given."""
-    assert tuple(tensor.shape) == type_.get_shape()
+    """Check what a program is given: its elements in memory may be those of another shape."""
+    assert in_memory(tensor).shape == type_.get_shape()
     assert tensor.dtype is dtype_of(type_)
-    assert tensor.is_contiguous()
 
 
 class ReferenceProgram:
@@ -289,6 +321,10 @@ class ReferenceProgram:
 
     def lay_out(self, layouts):
         return frozenset()
+
+    def prepare_in_calls(self):
+        """Remember that; it computes all in every call anyway."""
+        self.is_prepared_in_calls = True
 
     def run(self, inputs, constants):
         self.calls += 1

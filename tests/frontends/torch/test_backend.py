@@ -194,6 +194,7 @@ def test_constants_may_come_in_another_order(programs, monkeypatch):
             self.inner = inner
             self.constant_names = inner.constant_names[::-1]
             self.report, self.lay_out = inner.report, inner.lay_out
+            self.prepare_in_calls = inner.prepare_in_calls
 
         def run(self, inputs, constants):
             return self.inner.run(inputs, constants[::-1])

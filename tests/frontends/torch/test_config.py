@@ -170,7 +170,7 @@ def test_correctness_report_points_at_errors(programs, capsys, monkeypatch):
     class Wrong:
         def __init__(self, right):
             self.right, self.constant_names, self.report = right, right.constant_names, None
-            self.lay_out = right.lay_out
+            self.lay_out, self.prepare_in_calls = right.lay_out, right.prepare_in_calls
 
         def run(self, inputs, constants):
             *before, last = self.right.run(inputs, constants)
