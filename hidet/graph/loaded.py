@@ -27,14 +27,14 @@ from hidet.errors import CacheError, HidetError
 from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.settings import Settings
-from hidet.frontends.torch.storage import Spec
+from hidet.frontends.torch.storage import Spec, layout_of
 from hidet.frontends.trace.flow_graph import BuiltGraph, FlowGraph
 from hidet.frontends.trace.fused import Reader
 from hidet.frontends.trace.pass_context import GraphSettings
 from hidet.frontends.trace.recorded import Recorded
 from hidet.frontends.trace.recording import Traced
 from hidet.frontends.trace.tracing import example_of
-from hidet.graph.saved import PLAN, PROGRAM, Content, Output, SavedTensor, weight_part
+from hidet.graph.saved import PLAN, PROGRAM, Content, Input, Output, SavedTensor, weight_part
 from hidet.program_text import broken_string
 from hidet.runtime.container import Container
 from hidet.runtime.plan import Plan
@@ -79,7 +79,7 @@ class LoadedGraph(FlowGraph):
             self._check(0 <= number < len(inputs), f"it has no input {number}")
         self.interface = ImportedGraph(
             device=device,
-            inputs=[Source(t.origin, None if t.span < 0 else t.span) for t in content.taken],
+            inputs=[self._source(taken) for taken in content.taken],
             constants=[Source(len(inputs) + number, None) for number in range(len(weights))],
             outputs=[self._returned(output) for output in content.outputs],
             is_empty=False,
@@ -184,6 +184,13 @@ class LoadedGraph(FlowGraph):
         fits = len(shape) == len(strides) and min(numbers, default=0) >= 0
         self._check(fits and max(numbers, default=0) < 1 << 48, f"an input of {record}")
         return Tensor(example_of(Spec(shape, strides, DTYPES[record.dtype], device)))
+
+    def _source(self, taken: Input) -> Source:
+        if taken.span >= 0:
+            return Source(taken.origin, taken.span)
+        record = self.content.inputs[taken.origin]
+        tensor = torch.empty_strided(record.shape, record.strides, device="meta")
+        return Source(taken.origin, None, layout_of(tensor))
 
     def _returned(self, output: Output) -> Returned:
         count = len(self.content.inputs) + len(self.content.weights)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from hidet.errors import DeviceMismatchError
+from hidet.errors import DeviceMismatchError, HidetError
 from hidet.runtime.cpu import CpuExecutor
 from hidet.runtime.plan import Plan
 from hidet.runtime.replicas import Replicas
 from hidet.runtime.snapshots import load_snapshots
-from hidet.runtime.tensors import Layout, is_dense, random_tensor
+from hidet.runtime.tensors import Layout, Layouts, is_dense, random_tensors
 from hidet.runtime.times import CompileTimes
 from hidet.runtime.weights import UncountedWeightsError
 
@@ -57,7 +57,7 @@ class CompiledGraph:
         self.report = report or CompileTimes()
         self._executed = plan
         self._replicas: dict[int, Replicas] = {}
-        self._layouts: Mapping[int, Layout] = {}
+        self._layouts = Layouts()
         self._binaries = {k.artifact_key: artifacts[k.artifact_key] for k in plan.kernels}
         self._default_index = -1 if plan.target == "cpu" else device.index or 0
         if plan.target == "cpu":
@@ -68,23 +68,41 @@ class CompiledGraph:
         """The names of the weights, in the order in which `run` takes them."""
         return tuple(self.plan.constants)
 
-    def lay_out(self, layouts: Mapping[int, Layout]) -> frozenset[int]:
-        """Let `run` return outputs in other layouts, by their numbers; return those that it will.
+    def lay_out(
+        self,
+        outputs: Mapping[int, Layout],
+        *,
+        inputs: Mapping[int, Layout] | None = None,
+        constants: Mapping[int, Layout] | None = None,
+    ) -> frozenset[int]:
+        """Let `run` take and return tensors in other layouts, by their numbers.
 
         The elements stay where they are in memory: an output [N, H, W, C] becomes one of [N, C, H,
         W] in channels-last order, say. So a layout has to be dense, and outputs that the plan
-        copies stay contiguous.
+        copies stay contiguous. Return the outputs that do not.
+
+        Raises:
+            HidetError: an input or constant does not have as many elements in its layout.
         """
         specs, copied = self.plan.outputs, self.plan.copied_outputs
-        self._layouts = {
+        returned = {
             number: layout
-            for number, layout in layouts.items()
+            for number, layout in outputs.items()
             if number not in copied and is_dense(layout, specs[number].size)
         }
+        self._layouts = Layouts(returned, inputs or {}, constants or {})
+        passed = (
+            (self.plan.inputs, self._layouts.inputs),
+            (tuple(self.plan.constants.values()), self._layouts.constants),
+        )
+        for specs, layouts in passed:
+            for number, layout in layouts.items():
+                if not is_dense(layout, specs[number].size):
+                    raise HidetError(f"a tensor with {layout} does not hold {specs[number]}")
         for replicas in self._replicas.values():
             for executor in replicas.executors:
                 executor.lay_out(self._layouts)
-        return frozenset(self._layouts)
+        return frozenset(returned)
 
     def prepare_in_calls(self) -> None:
         """Compute what depends on weights alone in every call from now on.
@@ -102,10 +120,9 @@ class CompiledGraph:
         """Run the graph on the device of its tensors, on the caller's current stream there.
 
         Args:
-            inputs: the inputs, contiguous, of the compiled shapes and types. Those of one dimension
-                are the elements of a tensor of any shape in the order of memory. The last one may
-                hold others (`packed_inputs` of the program). A tensor at the same address as in the
-                last call is not checked again.
+            inputs: the inputs, of the compiled shapes and types, contiguous but for those that are
+                laid out otherwise. The last one may hold others (`packed_inputs` of the program). A
+                tensor at the same address as in the last call is not checked again.
             constants: the weights, likewise, in the order of `constant_names`; a list is the
                 fastest.
 
@@ -148,9 +165,10 @@ class CompiledGraph:
         is_cpu = self.plan.target == "cpu"
         device = torch.device("cpu") if is_cpu else torch.device("cuda", self._default_index)
         if inputs is None:
-            inputs = [random_tensor(spec, device) for spec in self.plan.inputs]
+            inputs = random_tensors(self.plan.inputs, self._layouts.inputs, device)
         if constants is None:
-            constants = [random_tensor(spec, device) for spec in self.plan.constants.values()]
+            specs = [*self.plan.constants.values()]
+            constants = random_tensors(specs, self._layouts.constants, device)
         self.run(inputs, constants)  # which decides what a call executes
         executor = self._replicas_for(inputs, constants).executor_for(constants)
         return profile_of(executor, inputs, constants, runs)
@@ -183,7 +201,6 @@ class CompiledGraph:
                 use_graph=self._use_cuda_graph,
                 snapshots=self._snapshots,
             )
-        if self._layouts:
-            executor.lay_out(self._layouts)
+        executor.lay_out(self._layouts)
         self._replicas[index] = replicas = Replicas(executor)
         return replicas

@@ -1,7 +1,7 @@
 """Execution of plans: binds tensors to launches, at a low cost per call."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy as shallow_copy
 from typing import Self
 
@@ -17,8 +17,10 @@ from hidet.runtime.tensor_maps import WriteMap
 from hidet.runtime.tensors import (
     POINTER_ALIGNMENT,
     Layout,
+    Layouts,
     check_count,
     check_tensor,
+    has_strides,
     output_factories,
 )
 from hidet.runtime.weights import WeightSet, WeightSets
@@ -53,10 +55,12 @@ class Executor(ABC):
         self._lock = FORK_HANDLERS.lock()
         self._sources = Sources(plan)
         self._write_map = write_map
-        self.lay_out({})
+        self.lay_out(Layouts())
         self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
         self._snapshots = snapshots or Snapshots()
         self._updated = plan.updated_inputs
+        sources = [copy.source for copy in plan.copies]
+        self._copied_inputs = {each.at for each in sources if each.space == "input"}
         self._is_replica = self._has_replicas = False
         self._arenas: dict[int, torch.Tensor] = {}
         """The arena of this executor, 0, or those of all replicas, by the streams of calls."""
@@ -81,9 +85,10 @@ class Executor(ABC):
         self._misplaced: dict[int, torch.Tensor] = {}
         """Aligned buffers for misaligned inputs that the program updates."""
 
-    def lay_out(self, layouts: Mapping[int, Layout]) -> None:
-        """Return outputs of these numbers in other layouts; see `CompiledGraph.lay_out`."""
-        self._new_outputs = output_factories(self.plan.outputs, self.device, layouts)
+    def lay_out(self, layouts: Layouts) -> None:
+        """Take and return tensors in other layouts; see `CompiledGraph.lay_out`."""
+        self._layouts = layouts
+        self._new_outputs = output_factories(self.plan.outputs, self.device, layouts.outputs)
 
     @property
     def can_replicate(self) -> bool:
@@ -166,8 +171,9 @@ class Executor(ABC):
         """Bind the constants, and memory prepared from them, to the launches."""
         specs = self.plan.constants
         check_count(constants, len(specs), "constants")
-        for tensor, (name, spec) in zip(constants, specs.items(), strict=True):
-            check_tensor(tensor, spec, self.device, "constant", repr(name))
+        for number, (tensor, name) in enumerate(zip(constants, specs, strict=True)):
+            layout = self._layouts.constants.get(number)
+            check_tensor(tensor, specs[name], self.device, "constant", repr(name), layout)
         stream = self._stream_of_call()
         key = stream if self._is_replica else 0
         if key not in self._arenas:
@@ -192,11 +198,12 @@ class Executor(ABC):
         check_count(inputs, len(self.plan.inputs), "inputs")
         for number, (tensor, pointer) in enumerate(zip(inputs, pointers, strict=True)):
             if known is None or known[number] != pointer:
-                is_updated = number in self._updated
-                spec = self.plan.inputs[number]
-                check_tensor(tensor, spec, self.device, "input", number, in_order=is_updated)
-                aligned = _aligned(pointer, tensor, copied)
-                if is_updated and aligned != pointer:
+                spec, layout = self.plan.inputs[number], self._layouts.inputs.get(number)
+                if layout is not None and number not in self._copied_inputs:
+                    tensor = _laid_out(tensor, layout, copied)
+                check_tensor(tensor, spec, self.device, "input", number, layout)
+                aligned = _aligned(tensor.data_ptr(), tensor, copied)
+                if number in self._updated and aligned != pointer:
                     self._misplaced[number] = copied[-1]
                 self._table.move(number, aligned)
         if len(copied) == misaligned:
@@ -249,6 +256,18 @@ class Executor(ABC):
     @abstractmethod
     def _launch_in_order(self, launches: Sequence[Launch], table: ArgumentTable) -> None:
         """Run launches sequentially, with the arguments in `table`."""
+
+
+def _laid_out(tensor: torch.Tensor, layout: Layout, copied: list[torch.Tensor]) -> torch.Tensor:
+    """Return a tensor, or a copy in a layout, added to `copied`, if it differs only in strides.
+
+    Hooks on saved tensors return contiguous ones, for example.
+    """
+    if tensor.shape != layout[0] or has_strides(tensor, layout[1]):
+        return tensor
+    new = torch.empty_strided(*layout, dtype=tensor.dtype, device=tensor.device)
+    copied.append(new.copy_(tensor.detach()))
+    return new
 
 
 def _aligned(pointer: int, tensor: torch.Tensor, copied: list[torch.Tensor]) -> int:

@@ -1,6 +1,7 @@
 """Torch tensors of callers: data types and checks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -30,6 +31,16 @@ UNSIGNED = ("i8", torch.uint8)
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
 """The shape and the strides of a tensor without gaps and overlaps, in any order of memory."""
 
+
+@dataclass(frozen=True)
+class Layouts:
+    """The layouts of tensors that are passed or returned in other ones than the program's."""
+
+    outputs: Mapping[int, Layout] = field(default_factory=dict[int, Layout])
+    inputs: Mapping[int, Layout] = field(default_factory=dict[int, Layout])
+    constants: Mapping[int, Layout] = field(default_factory=dict[int, Layout])
+
+
 POINTER_ALIGNMENT = ACCESS_BYTES
 """The alignment of tensors in bytes: kernels access vectors of up to this size."""
 
@@ -40,19 +51,16 @@ def check_tensor(
     device: torch.device,
     kind: str,
     name: object,
-    *,
-    in_order: bool = False,
+    layout: Layout | None = None,
 ) -> None:
-    """Check that a caller's tensor matches its spec; errors name it by `kind` and `name`.
+    """Check that a caller's tensor matches its spec, and its layout if that is not contiguous.
 
-    Of a tensor with one dimension, the spec says how many elements there are in memory, whatever
-    the shape, unless they have to be `in_order`: one in channels-last order does not have to be
-    viewed, which costs 1 us.
+    Errors name it by `kind` and `name`.
 
     Raises:
         DeviceMismatchError: it is on another device.
         UnsupportedDtypeError: it has another data type.
-        HidetError: it has another shape, or is not contiguous.
+        HidetError: it has another shape, or other strides.
     """
     if tensor.device != device:
         raise DeviceMismatchError(
@@ -64,16 +72,25 @@ def check_tensor(
             f"{kind} {name} has data type {tensor.dtype}, but the graph was compiled for "
             f"{DTYPES[spec.dtype]}"
         )
-    is_flat = len(spec.shape) == 1 and not in_order
-    if is_flat and is_dense((tensor.shape, tensor.stride()), spec.size):
-        return
-    if tensor.shape != spec.shape:
+    shape, strides = layout or (spec.shape, None)
+    if tensor.shape != shape:
         raise HidetError(
-            f"{kind} {name} has shape {tuple(tensor.shape)}, but the graph was compiled for "
-            f"{spec.shape}"
+            f"{kind} {name} has shape {tuple(tensor.shape)}, but the graph was compiled for {shape}"
         )
-    if not tensor.is_contiguous():
+    if strides is None and not tensor.is_contiguous():
         raise HidetError(f"{kind} {name} has strides {tensor.stride()}, but must be contiguous")
+    if strides is not None and not has_strides(tensor, strides):
+        raise HidetError(
+            f"{kind} {name} has strides {tensor.stride()}, but the graph was compiled for "
+            f"{strides}",
+            hint="compile it once more after changing the memory format of weights",
+        )
+
+
+def has_strides(tensor: torch.Tensor, strides: Sequence[int]) -> bool:
+    """Return whether a tensor has these strides where it has more than one element."""
+    order = zip(tensor.shape, tensor.stride(), strides, strict=True)
+    return all(size < 2 or stride == wanted for size, stride, wanted in order)
 
 
 def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> None:
@@ -121,3 +138,14 @@ def random_tensor(
     if kind.is_floating_point:
         return torch.randn(spec.shape, dtype=kind, device=device, generator=generator)
     return torch.zeros(spec.shape, dtype=kind, device=device)
+
+
+def random_tensors(
+    specs: Sequence[TensorSpec], layouts: Mapping[int, Layout], device: torch.device
+) -> list[torch.Tensor]:
+    """Return tensors of random numbers, in these layouts; see `random_tensor`."""
+    tensors = [random_tensor(spec, device) for spec in specs]
+    return [
+        tensor.as_strided(*layouts[number]) if number in layouts else tensor
+        for number, tensor in enumerate(tensors)
+    ]

@@ -5,7 +5,7 @@ import warnings
 import pytest
 import torch
 
-from hidet.errors import DeviceMismatchError
+from hidet.errors import DeviceMismatchError, HidetError
 from hidet.runtime.compiled_graph import CompiledGraph
 from hidet.runtime.plan import Plan
 from hidet.runtime.times import CompileTimes
@@ -42,6 +42,14 @@ def test_layouts_of_other_elements(plans, cpu_library, layout):
     assert graph.lay_out({1: layout}) == frozenset()
     outputs = graph.run([torch.randn(plans.size)], [torch.randn(plans.size)])
     assert [y.shape for y in outputs] == [(plans.size,)] * 2
+
+
+def test_passed_tensors_have_their_elements(plans, cpu_library):
+    """Kernels read as many as the program says."""
+    graph = CompiledGraph(plans.simple(), {"library": cpu_library}, CPU)
+    for passed in ("inputs", "constants"):
+        with pytest.raises(HidetError, match="does not hold TensorSpec"):
+            graph.lay_out({}, **{passed: {0: ((8, 4), (1, 8))}})
 
 
 def test_copied_outputs_stay_contiguous(plans, cpu_library):

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from hidet.errors import HidetError
 from hidet.frontends.torch.storage import View
+from hidet.runtime.tensors import Layout
 
 
 @dataclass(frozen=True)
@@ -21,12 +22,14 @@ class Source:
         origin: the number of the FX graph's argument, or a constant of the graph.
         span: the number of elements of storage that the program takes; None for a tensor without
             gaps, which it takes as it is.
+        layout: the shape and strides of such a tensor in another order than the program's.
         is_complex: whether the tensor is complex; the program takes its parts.
         start: the first byte of the tensor in `origin`, if that is a packed tensor.
     """
 
     origin: int | torch.Tensor
     span: int | None
+    layout: Layout | None = None
     is_complex: bool = False
     start: int | None = None
 

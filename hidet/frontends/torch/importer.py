@@ -38,7 +38,7 @@ from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tens
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.saved import pack, place_of, unpack
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
-from hidet.frontends.torch.storage import physical_order, span_of
+from hidet.frontends.torch.storage import layout_of, physical_order, span_of
 from hidet.frontends.torch.unsigned_bytes import loaded, refuse, wrapped
 
 # Keywords that the type of a node's result already expresses.
@@ -282,13 +282,13 @@ class Importer:
         span = span_of(tensor)
         is_bytes = tensor.dtype is torch.uint8
         stored = TensorType(i8 if is_bytes else element, tensor.shape if span is None else [span])
-        position, order = self.positions.get(node), physical_order(tensor)
-        taken = span if order is None else None
+        position, layout = self.positions.get(node), layout_of(tensor)
+        taken = span if layout is None else None
         if node.target is unpack:
             packed, place = place_of(node)
-            source = Source(self.positions[packed], taken, start=place.start)
+            source = Source(self.positions[packed], None, start=place.start)
         else:
-            source = Source(tensor if position is None else position, taken)
+            source = Source(tensor if position is None else position, taken, layout)
         if source.start is None and (position is None or position in self.static):
             value = self.g.emit(graph.ConstantOp("p", result=stored))
         else:

@@ -121,7 +121,7 @@ class CompiledProgram:
             self._constants = lambda _: look_up
         outputs = imported.outputs
         if runnable is not None:
-            outputs = _lay_out(runnable, imported)
+            outputs = _lay_out(runnable, imported, constants)
         plain = [Returned("result", number) for number in range(len(outputs))]
         is_plain = outputs == plain and not imported.updates
         self._outputs = None if is_plain else _Outputs(outputs)
@@ -158,8 +158,10 @@ class CompiledProgram:
         return self.runnable.profile(inputs, constants, runs=runs)
 
 
-def _lay_out(runnable: "CompiledGraph", imported: ImportedGraph) -> list[Returned]:
-    """Let a graph allocate results with the strides that torch wants; return the outputs then.
+def _lay_out(
+    runnable: "CompiledGraph", imported: ImportedGraph, constants: Sequence[Source]
+) -> list[Returned]:
+    """Let a graph take and allocate tensors with the strides of torch; return the outputs then.
 
     To make a view takes longer than to allocate a tensor. Views are left of results that have
     several, or whose layout cannot be changed.
@@ -172,7 +174,12 @@ def _lay_out(runnable: "CompiledGraph", imported: ImportedGraph) -> list[Returne
         for each in results
         if each.view is not None and each.dtype is None and uses[each.origin] == 1
     }
-    done = {("result", number) for number in runnable.lay_out(views)}
+    inputs, weights = (
+        {n: source.layout for n, source in enumerate(sources) if source.layout is not None}
+        for sources in (imported.inputs, constants)
+    )
+    laid_out = runnable.lay_out(views, inputs=inputs, constants=weights)
+    done = {("result", number) for number in laid_out}
     return [
         replace(each, view=None) if (each.kind, each.origin) in done else each
         for each in imported.outputs

@@ -18,6 +18,7 @@ from torch import fx
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from hidet.errors import DeviceMismatchError, HidetError, UnsupportedDtypeError
+from hidet.runtime.tensors import Layout
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,13 @@ def physical_order(tensor: torch.Tensor) -> tuple[int, ...] | None:
 def in_memory(tensor: torch.Tensor) -> torch.Tensor:
     """Return the elements of a tensor without gaps in the order of memory, flat; or itself."""
     return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,))
+
+
+def layout_of(tensor: torch.Tensor) -> Layout | None:
+    """Return the layout of a tensor without gaps that is not contiguous; else None."""
+    if tensor.is_contiguous() or physical_order(tensor) is None:
+        return None
+    return tuple(tensor.shape), tensor.stride()
 
 
 def parts_of(tensor: torch.Tensor) -> torch.Tensor:

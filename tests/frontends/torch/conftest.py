@@ -319,7 +319,7 @@ class ReferenceProgram:
         self.calls = 0
         self.report = CompileTimes()
 
-    def lay_out(self, layouts):
+    def lay_out(self, outputs, *, inputs, constants):
         return frozenset()
 
     def prepare_in_calls(self):

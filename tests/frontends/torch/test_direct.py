@@ -50,6 +50,20 @@ def test_weights_are_live(model, fast):
     torch.testing.assert_close(fast(x), model(x))
 
 
+def test_weights_in_another_memory_format():
+    """Their elements are not taken for others."""
+    model, x = (
+        nn.Conv2d(3, 4, 3).eval().to(memory_format=torch.channels_last),
+        torch.randn(1, 3, 7, 7),
+    )
+    fast = hidet.compile(model, x)
+    torch.testing.assert_close(fast(x), model(x), rtol=1e-4, atol=1e-4)
+    model.to(memory_format=torch.contiguous_format)
+    with pytest.raises(HidetError, match="has strides") as refused:
+        fast(x)
+    assert "memory format of weights" in refused.value.hint
+
+
 def test_what_no_operator_reads_is_not_looked_up(fast):
     """Such as the number of batches of a norm, which `eval()` leaves alone."""
     assert len(fast.weights) == 2 + 4
