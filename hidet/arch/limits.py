@@ -32,3 +32,11 @@ STATIC_SHARED_BYTES = 48 * 1024
 ROLE_REGISTERS = {2: (40, 232), 3: (32, 160)}
 """The register counts of producer and consumer threads after setmaxnreg, by the number of consumer
 warp groups; a multiprocessor has 65,536 registers (PTX ISA, setmaxnreg)."""
+
+BUFFER_ALIGNMENT = 256
+"""The alignment of buffers in memory that holds several, in bytes: that of CUDA's allocations."""
+
+
+def align(size: int) -> int:
+    """Return the next multiple of `BUFFER_ALIGNMENT`."""
+    return -(-size // BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT

@@ -5,6 +5,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.errors import LegalityError
+
 FORWARD = "forward"
 """The function of every call."""
 
@@ -31,14 +33,14 @@ def packing_of(function: FuncOp, name: str) -> tuple[int, ...]:
     """Return the offsets of packed inputs or outputs, and the size of their tensor at the end.
 
     Raises:
-        VerifyException: they are not ascending.
+        LegalityError: they are not ascending.
     """
     found = function.attributes.get(name)
     if not isinstance(found, DenseArrayBase):
         return ()
     bounds = tuple(map(int, found.get_values()))
     if len(bounds) < 2 or bounds[0] < 0 or list(bounds) != sorted(set(bounds)):
-        raise VerifyException(
+        raise LegalityError(
             f"'{name}' of @{function.sym_name.data} are {list(bounds)}, not ascending offsets and "
             "a size"
         )

@@ -11,6 +11,7 @@ from xdsl.dialects.memref import CopyOp
 from xdsl.ir import SSAValue
 from xdsl.utils.symbol_table import SymbolTable
 
+from hidet.arch.limits import BUFFER_ALIGNMENT
 from hidet.dialects.cuda import BufferKind, BufferOp, KernelOp, LaunchOp, TensorMapOp
 from hidet.dialects.cuda.names import symbol_of
 from hidet.dialects.host_functions import (
@@ -26,17 +27,7 @@ from hidet.dialects.host_functions import (
 from hidet.driver.plan_types import scalar, tensor_map_spec, tensor_spec
 from hidet.errors import LegalityError
 from hidet.runtime.dependencies import Access, find_dependencies
-from hidet.runtime.plan import (
-    ALIGNMENT,
-    WRITTEN,
-    Argument,
-    Copy,
-    Kernel,
-    Launch,
-    Plan,
-    Space,
-    TensorMap,
-)
+from hidet.runtime.plan import WRITTEN, Argument, Copy, Kernel, Launch, Plan, Space, TensorMap
 from hidet.runtime.specs import Scalar, TensorSpec
 
 
@@ -169,7 +160,7 @@ class _Tensors:
             return
         self.specs += (TensorSpec((bounds[-1],), "i8"),)
         for value, start, stop in zip(values[own:], bounds, bounds[1:], strict=False):
-            if start % ALIGNMENT or start + tensor_spec(value.type).nbytes > stop:
+            if start % BUFFER_ALIGNMENT or start + tensor_spec(value.type).nbytes > stop:
                 raise LegalityError(f"{value.type} cannot lie in the bytes {start} to {stop}")
             self.arguments[value] = Argument(packed, start)
 

@@ -22,12 +22,12 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.direct import DirectCall
 from hidet.frontends.torch.imported import ImportedGraph, Returned
 from hidet.frontends.torch.program import output_of, read
-from hidet.frontends.torch.storage import Spec, View, in_memory
+from hidet.frontends.torch.storage import Spec, View
 from hidet.frontends.trace.flow_graph import BuiltGraph, FlowGraph
 from hidet.runtime.container import write
 from hidet.runtime.plan import Plan
 from hidet.runtime.specs import DtypeName
-from hidet.runtime.tensors import DTYPES
+from hidet.runtime.tensors import DTYPES, in_memory
 
 PROGRAM = "program"
 """The part with the text of the program."""

@@ -79,12 +79,12 @@ class CompiledGraph:
 
         The elements stay where they are in memory: an output [N, H, W, C] becomes one of [N, C, H,
         W] in channels-last order, say. So a layout has to be dense, and outputs that the plan
-        copies stay contiguous. Return the outputs that do not.
+        copies stay contiguous. Return the numbers of the outputs that will be laid out so.
 
         Raises:
             HidetError: an input or constant does not have as many elements in its layout.
         """
-        specs, copied = self.plan.outputs, self.plan.copied_outputs
+        specs, copied = self.plan.outputs, self.plan.copied("output")
         returned = {
             number: layout
             for number, layout in outputs.items()

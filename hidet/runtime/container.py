@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from hidet.arch.limits import BUFFER_ALIGNMENT, align
 from hidet.errors import CacheError, SavedGraphError
 from hidet.runtime.checked_json import decode, encode, parse
-from hidet.runtime.plan import ALIGNMENT
 
 FORMAT = 1
 """The version of the layout; a file of another one is rejected."""
@@ -49,7 +49,7 @@ def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> 
     for name, part in parts.items():
         data = memoryview(part)
         located[name] = Part(offset, data.nbytes, hashlib.sha256(data).hexdigest())
-        offset += -(-data.nbytes // ALIGNMENT) * ALIGNMENT
+        offset += align(data.nbytes)
     header = encode({"content": content, "parts": located}).encode()
     seal = hmac.digest(key, header, "sha256")
     descriptor, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
@@ -75,7 +75,7 @@ def write(path: Path, content: object, parts: Mapping[str, Any], key: bytes) -> 
 
 def _start(header_size: int) -> int:
     """Return the offset of the first part."""
-    return -(-(_HEAD.size + header_size) // ALIGNMENT) * ALIGNMENT
+    return align(_HEAD.size + header_size)
 
 
 class Container:
@@ -126,7 +126,7 @@ class Container:
             raise self.error(f"a saved graph that is truncated: part '{name}' is missing")
         data = self._memory[first : first + part.size]
         self._check(name, data)
-        if part.offset % ALIGNMENT:
+        if part.offset % BUFFER_ALIGNMENT:
             raise self.error(f"a saved graph that is damaged: part '{name}' is not aligned")
         return data
 

@@ -1,6 +1,6 @@
 """The copies of a plan between tensors, which torch executes: one kernel copies many tensors."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -8,12 +8,9 @@ import torch
 from hidet.runtime.arguments import Sources
 from hidet.runtime.plan import Argument, Copy, Plan
 from hidet.runtime.specs import TensorSpec
-from hidet.runtime.tensors import DTYPES
+from hidet.runtime.tensors import DTYPES, in_memory
 
 _copy_all: Any = torch.ops.aten._foreach_copy_.default
-
-Memory = Callable[[int], torch.Tensor]
-"""Returns the tensor, or the memory that holds parts, of a number in `Sources`."""
 
 
 class _End(NamedTuple):
@@ -40,7 +37,7 @@ class _FromArena:
         self._targets.append(target)
         self._parts.append((start, spec))
 
-    def run(self, arena: torch.Tensor, tensors: Sequence[torch.Tensor]) -> None:
+    def run(self, arena: torch.Tensor, tensors: Sequence[Any]) -> None:
         """Execute the copies."""
         if arena is not self._arena:
             self._sources = [
@@ -73,31 +70,18 @@ class Copies:
         else:
             self._others.append((target, source, copy.size))
 
-    def run(
-        self, tensors: Sequence[torch.Tensor], memory: Memory, moved: Mapping[int, torch.Tensor]
-    ) -> None:
-        """Execute the copies.
-
-        `tensors` are inputs, constants and outputs, of which `moved` are elsewhere; `memory`
-        returns the other memory of the plan.
-        """
+    def run(self, tensors: Sequence[Any], moved: Mapping[int, torch.Tensor]) -> None:
+        """Execute the copies of tensors, numbered as in `Sources`; `moved` ones are elsewhere."""
         if self._is_empty:
             return
         if moved:
             tensors = [moved.get(number, tensor) for number, tensor in enumerate(tensors)]
         with torch.no_grad():  # inputs that are updated may require gradients
             for group in self._from_arena.values():
-                group.run(memory(self._arena), tensors)
-            for *ends, size in self._others:
-                target, source = (
-                    _bytes_of(
-                        tensors[end.number] if end.number < len(tensors) else memory(end.number),
-                        end.start,
-                        size,
-                    )
-                    for end in ends
-                )
-                target.copy_(source)
+                group.run(tensors[self._arena], tensors)
+            for target, source, size in self._others:
+                read = _bytes_of(tensors[source.number], source.start, size)
+                _bytes_of(tensors[target.number], target.start, size).copy_(read)
 
 
 def _end_of(argument: Argument, sources: Sources) -> _End:
@@ -107,5 +91,5 @@ def _end_of(argument: Argument, sources: Sources) -> _End:
 
 def _bytes_of(tensor: torch.Tensor, start: int | None, size: int) -> torch.Tensor:
     """Return so many bytes of a tensor without gaps, in the order of memory."""
-    whole = tensor.as_strided((tensor.numel(),), (1,)).view(torch.uint8)
+    whole = in_memory(tensor).flatten().view(torch.uint8)
     return whole if start is None else whole[start : start + size]

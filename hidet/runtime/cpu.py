@@ -7,10 +7,11 @@ from time import perf_counter_ns
 
 import torch
 
+from hidet.arch.limits import BUFFER_ALIGNMENT
 from hidet.runtime.arguments import ArgumentTable
 from hidet.runtime.executor import Executor
 from hidet.runtime.kernels import CpuKernel, Extents, Library
-from hidet.runtime.plan import ALIGNMENT, Launch, Plan
+from hidet.runtime.plan import Launch, Plan
 from hidet.runtime.snapshots import Snapshots
 from hidet.runtime.specs import Span
 from hidet.runtime.tensor_maps import write_for_cpu
@@ -50,8 +51,8 @@ class CpuExecutor(Executor):
         return spans
 
     def _allocate(self, size: int) -> torch.Tensor:
-        memory = torch.empty(size + ALIGNMENT, dtype=torch.uint8)
-        start = -memory.data_ptr() % ALIGNMENT
+        memory = torch.empty(size + BUFFER_ALIGNMENT, dtype=torch.uint8)
+        start = -memory.data_ptr() % BUFFER_ALIGNMENT
         return memory[start : start + size]
 
     def _launch(self) -> None:

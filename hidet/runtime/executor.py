@@ -59,8 +59,7 @@ class Executor(ABC):
         self._weight_sets = WeightSets(_positions(plan)) if plan.prepare else None
         self._snapshots = snapshots or Snapshots()
         self._updated = plan.updated_inputs
-        sources = [copy.source for copy in plan.copies]
-        self._copied_inputs = {each.at for each in sources if each.space == "input"}
+        self._copied_inputs = plan.copied("input")
         self._is_replica = self._has_replicas = False
         self._arenas: dict[int, torch.Tensor] = {}
         """The arena of this executor, 0, or those of all replicas, by the streams of calls."""
@@ -111,8 +110,8 @@ class Executor(ABC):
     ) -> list[torch.Tensor]:
         """Run the graph and return its outputs, which are new tensors in every call.
 
-        The tensors are in the order of the plan, on this device; inputs are contiguous. Constants
-        in a list, or a `LookUp`, are the fastest.
+        The tensors are in the order of the plan, on this device, contiguous or in their layouts.
+        Constants in a list, or a `LookUp`, are the fastest.
 
         Raises:
             UncountedWeightsError: `prepare` launches read weights without version counters.
@@ -133,10 +132,13 @@ class Executor(ABC):
                 self._bind_inputs(inputs, pointers, copied)
             if addresses != self._outputs:
                 self._bind_outputs(addresses)
-            tensors = (*inputs, *keepalive.tensors, *outputs) if self.plan.copies else ()
-            self._copies_ahead.run(tensors, self._memory, self._misplaced)
+            tensors: Sequence[object] = ()
+            if self.plan.copies:
+                prepared = self._weights and self._weights.prepared
+                tensors = (*inputs, *keepalive.tensors, *outputs, self._arena, prepared)
+            self._copies_ahead.run(tensors, self._misplaced)
             self._launch()
-            self._copies_behind.run(tensors, self._memory, self._misplaced)
+            self._copies_behind.run(tensors, self._misplaced)
             for number in self._misplaced:
                 inputs[number].detach().copy_(self._misplaced[number])
             del copied, keepalive, memory  # kernels read this memory until here
@@ -231,15 +233,6 @@ class Executor(ABC):
         table.move(self._sources.prepared, prepared.data_ptr())
         self._launch_in_order(self.plan.prepare, table)
         return prepared
-
-    def _memory(self, number: int) -> torch.Tensor:
-        """Return the arena or the prepared memory, by its number."""
-        memory = self._arena
-        if number == self._sources.prepared:
-            assert self._weights is not None
-            memory = self._weights.prepared
-        assert memory is not None
-        return memory
 
     def _stream_of_call(self) -> int:
         """Return the stream of this call; the CPU has one."""

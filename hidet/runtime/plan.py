@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from hidet.arch.limits import align
 from hidet.arch.roofline import Work
 from hidet.errors import CacheError
 from hidet.runtime.checked_json import decode, encode, parse
@@ -15,9 +16,6 @@ from hidet.runtime.specs import ITEM_SIZES, Scalar, TensorMapSpec, TensorSpec
 
 SCHEMA = 6
 """The version of the JSON format. A plan of another version is rejected."""
-
-ALIGNMENT = 256
-"""The alignment of offsets into the arena and into the prepared memory, in bytes."""
 
 Space = Literal["input", "output", "packed_input", "packed_output", "arena", "constant", "prepared"]
 """What holds an argument: a tensor of its own, or bytes in the last input, in the last output, in
@@ -150,18 +148,17 @@ class Plan:
             int(each.at) for each in written if each is not None and each.space == "input"
         )
 
-    @property
-    def copied_outputs(self) -> frozenset[int]:
-        """The numbers of the outputs that are copied from or to."""
+    def copied(self, space: Literal["input", "output"]) -> frozenset[int]:
+        """Return the numbers of the inputs or outputs that are copied from or to."""
         ends = (end for copy in self.copies for end in (copy.source, copy.target))
-        return frozenset(int(end.at) for end in ends if end.space == "output")
+        return frozenset(int(end.at) for end in ends if end.space == space)
 
     def preparing_in_calls(self) -> "Plan":
         """Return the plan whose forward launches begin with those of `prepare`.
 
         Prepared memory is a part of its arena.
         """
-        base = -(-self.arena_bytes // ALIGNMENT) * ALIGNMENT
+        base = align(self.arena_bytes)
         waited_for = {number for launch in self.prepare for number in launch.dependencies}
         last = tuple(n for n in range(len(self.prepare)) if n not in waited_for)
 

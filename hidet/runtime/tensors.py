@@ -93,6 +93,11 @@ def has_strides(tensor: torch.Tensor, strides: Sequence[int]) -> bool:
     return all(size < 2 or stride == wanted for size, stride, wanted in order)
 
 
+def in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the elements of a tensor without gaps in the order of memory, flat; or itself."""
+    return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,))
+
+
 def check_count(tensors: Sequence[torch.Tensor], expected: int, what: str) -> None:
     """Raise `HidetError` unless a caller passes the expected number of tensors."""
     if len(tensors) != expected:

@@ -3,7 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hidet.lowering.host.plan_memory import ALIGNMENT, Lifetime, align, place
+from hidet.arch.limits import BUFFER_ALIGNMENT, align
+from hidet.lowering.host.plan_memory import Lifetime, place
 
 _lifetimes = st.lists(
     st.builds(
@@ -21,7 +22,7 @@ _lifetimes = st.lists(
 def test_no_two_live_buffers_overlap(lifetimes):
     offsets, total = place(lifetimes)
     for i, (a, at) in enumerate(zip(lifetimes, offsets, strict=True)):
-        assert at % ALIGNMENT == 0
+        assert at % BUFFER_ALIGNMENT == 0
         assert at + a.size <= total or a.size == 0
         for b, bt in list(zip(lifetimes, offsets, strict=True))[i + 1 :]:
             if max(a.first, b.first) <= min(a.last, b.last):

@@ -1,13 +1,14 @@
 """The border of the runtime: which executor runs, what is read from where, what is reported."""
 
 import warnings
+from dataclasses import replace
 
 import pytest
 import torch
 
 from hidet.errors import DeviceMismatchError, HidetError
 from hidet.runtime.compiled_graph import CompiledGraph
-from hidet.runtime.plan import Plan
+from hidet.runtime.plan import Argument, Copy, Plan
 from hidet.runtime.times import CompileTimes
 
 CPU = torch.device("cpu")
@@ -94,6 +95,17 @@ def test_weights_that_change(plans, cpu_library):
         y, _, _, prepared, _ = graph.run([x], [p0, p1])
         torch.testing.assert_close(y, x + 4 * p1 + p0)
         torch.testing.assert_close(prepared, 4 * p1)
+
+
+def test_what_is_copied_is_prepared_before(plans, cpu_library):
+    """A program without launches of its own copies ahead of them, but not ahead of others."""
+    plan = plans.prepared()
+    copy = Copy(Argument("prepared", 256), Argument("output", 0), 4 * plans.size, "ahead")
+    graph = CompiledGraph(replace(plan, forward=(), copies=(copy,)), {"library": cpu_library}, CPU)
+    graph.prepare_in_calls()
+    for _ in range(2):  # what the arena holds of the last call is not the result
+        x, p0, p1 = (torch.randn(plans.size) for _ in range(3))
+        torch.testing.assert_close(graph.run([x], [p0, p1]), [4 * p1])
 
 
 def test_graph_without_tensors(plans):

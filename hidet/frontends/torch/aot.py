@@ -87,7 +87,7 @@ def _compile_for_flags(
         if not imported.unsupported and len(imported.used_devices) <= 1:
             return CompiledProgram(imported, settings, changing=changing)
         report(imported, settings)
-        return partition(module, imported, static, settings)
+        return partition(module, imported, static, settings, changing=changing)
 
 
 def _compile_inference(

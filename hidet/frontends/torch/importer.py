@@ -111,6 +111,7 @@ class Importer:
         self.held: dict[fx.Node, torch.Tensor] = {}
         self.values: dict[fx.Node, Results | None] = {}
         self.sources: dict[SSAValue, Source] = {}
+        self.packed: fx.Node | None = None
         self.calls = ScriptCalls(self.g, self.operand)
         self.binder = OutputBinder(self.g, self.operand, self.positions, self.held, self.sources)
 
@@ -174,13 +175,12 @@ class Importer:
     def _place_inputs(self) -> list[int]:
         """List the sources of the arguments; return the bounds of those that are packed."""
         sources = [self.sources[argument] for argument in self.block.args]
-        packed = [source for source in sources if source.start is not None]
+        starts = [source.start for source in sources if source.start is not None]
         self.result.inputs = [source for source in sources if source.start is None]
-        if not packed:
+        if self.packed is None or not starts:
             return []
-        (node,) = {node for node in self.positions if self.positions[node] == packed[0].origin}
-        self.result.inputs.append(Source(packed[0].origin, None))
-        return [*(source.start or 0 for source in packed), len(first_tensor(node))]
+        self.result.inputs.append(Source(self.positions[self.packed], None))
+        return [*starts, len(first_tensor(self.packed))]
 
     def _call(self, node: fx.Node) -> None:
         """Translate a call, or record why that fails."""
@@ -285,8 +285,8 @@ class Importer:
         position, layout = self.positions.get(node), layout_of(tensor)
         taken = span if layout is None else None
         if node.target is unpack:
-            packed, place = place_of(node)
-            source = Source(self.positions[packed], None, start=place.start)
+            self.packed, place = place_of(node)
+            source = Source(self.positions[self.packed], None, start=place.start)
         else:
             source = Source(tensor if position is None else position, taken, layout)
         if source.start is None and (position is None or position in self.static):

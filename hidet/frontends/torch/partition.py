@@ -80,8 +80,13 @@ def partition(
     imported: ImportedGraph,
     static: Collection[int],
     settings: Settings,
+    *,
+    changing: bool,
 ) -> Boxed:
-    """Compile the supported parts of a graph, and return a function for the whole graph."""
+    """Compile the supported parts of a graph, and return a function for the whole graph.
+
+    See `compile_aten`.
+    """
     placeholders = list(module.graph.find_nodes(op="placeholder"))
     weights = {placeholders[position] for position in static}
     known = _known_nodes(module.graph, imported, weights)
@@ -98,7 +103,7 @@ def partition(
         part.graph.output([part.copies[node] for node in results])
         part_static = [n for n, node in enumerate(part.inputs) if node in weights]
         ordered, _ = lift_draws(fx.GraphModule(module, part.graph))
-        program = CompiledProgram(import_graph(ordered, part_static), settings)
+        program = CompiledProgram(import_graph(ordered, part_static), settings, changing=changing)
         name = f"hidet_part{number}"
         module.add_submodule(name, _Part(program, part.inputs))
         arguments = tuple(whole.bring(node) for node in part.inputs)

@@ -16,7 +16,7 @@ from torch import Tensor, fx
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.frontends.torch.philox import DRAW
 from hidet.frontends.torch.storage import physical_order, storage_owner
-from hidet.runtime.plan import ALIGNMENT
+from hidet.runtime.plan import align
 
 
 class Place(NamedTuple):
@@ -73,16 +73,15 @@ def pack_saved(forward: fx.GraphModule, backward: fx.GraphModule, count: int) ->
     for node in chosen:
         tensor: Tensor = node.meta["val"]
         places[node] = Place(size, tuple(tensor.shape), tensor.stride(), tensor.dtype)
-        size += -(-tensor.nbytes // ALIGNMENT) * ALIGNMENT
+        size += align(tensor.nbytes)
     meta = {**chosen[0].meta, "val": chosen[0].meta["val"].new_empty(size, dtype=torch.int8)}
     with forward.graph.inserting_before(end):
         packed = forward.graph.call_function(pack, (chosen, [*places.values()], size))
     packed.meta = dict(meta)
-    kept = [number for number, node in enumerate(outputs) if number < count or node not in places]
-    end.args = ((*results, packed, *(outputs[n] for n in kept[count:])),)
-    if "desc" in end.meta:
-        descriptions = end.meta["desc"]
-        kept.insert(count, outputs.index(chosen[0]))  # what describes one describes all
+    others = [count + number for number, node in enumerate(saved) if node not in places]
+    end.args = ((*results, packed, *(outputs[number] for number in others)),)
+    if descriptions := end.meta.get("desc"):
+        kept = [*range(count), outputs.index(chosen[0]), *others]  # that of one stands for all
         end.meta["desc"] = [descriptions[number] for number in kept]
     _read_packed(backward.graph, dict(zip(arguments, saved, strict=True)), places, meta)
     forward.recompile()
@@ -99,12 +98,12 @@ def _own(results: Sequence[Any], saved: Sequence[fx.Node]) -> list[fx.Node]:
         if owners[owner := storage_owner(node)] == 1
         and owner.op == node.op == "call_function"
         and node.target is not DRAW
-        and _is_dense(node.meta["val"])
+        and _may_be_packed(node.meta["val"])
     ]
     return [node for node in found if node.meta["val"].device == found[0].meta["val"].device]
 
 
-def _is_dense(tensor: object) -> bool:
+def _may_be_packed(tensor: object) -> bool:
     """Return whether this is a tensor without gaps, of a data type that programs store as it is."""
     return (
         isinstance(tensor, Tensor)

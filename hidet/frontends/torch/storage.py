@@ -50,11 +50,6 @@ def physical_order(tensor: torch.Tensor) -> tuple[int, ...] | None:
     return tuple(order) if tensor.permute(order).is_contiguous() else None
 
 
-def in_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the elements of a tensor without gaps in the order of memory, flat; or itself."""
-    return tensor if tensor.is_contiguous() else tensor.as_strided((tensor.numel(),), (1,))
-
-
 def layout_of(tensor: torch.Tensor) -> Layout | None:
     """Return the layout of a tensor without gaps that is not contiguous; else None."""
     if tensor.is_contiguous() or physical_order(tensor) is None:

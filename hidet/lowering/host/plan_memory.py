@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import VerifyException
 
+from hidet.arch.limits import align
 from hidet.dialects.cuda import BufferKind, BufferOp, LaunchOp
 from hidet.dialects.graph.creation import ConstantOp
 from hidet.dialects.host_functions import (
@@ -263,9 +264,6 @@ def _find_homes(launches: list[LaunchOp]) -> dict[SSAValue, SSAValue]:
 
 # The arena: offsets of buffers with known lifetimes.
 
-ALIGNMENT = 256
-"""The alignment of offsets in bytes, that of CUDA's allocations."""
-
 
 @dataclass(frozen=True)
 class Lifetime:
@@ -274,11 +272,6 @@ class Lifetime:
     first: int
     last: int
     size: int
-
-
-def align(size: int) -> int:
-    """Round a size up to the alignment."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def place(lifetimes: Sequence[Lifetime]) -> tuple[list[int], int]:

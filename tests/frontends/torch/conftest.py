@@ -18,7 +18,7 @@ from hidet.dialects.host_functions import PACKED_INPUTS, PACKED_OUTPUTS, packing
 from hidet.frontends.torch import program
 from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.frontends.torch.philox import RANDOM
-from hidet.frontends.torch.storage import in_memory
+from hidet.runtime.tensors import in_memory
 from hidet.runtime.times import CompileTimes
 from hidet.testing.numeric import poison
 
