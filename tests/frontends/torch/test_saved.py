@@ -88,21 +88,22 @@ def test_results_do_not_keep_what_is_saved(programs):
     assert max(each.untyped_storage().nbytes() for each in results) == x.nbytes
 
 
+class Square(torch.autograd.Function):
+    """An operator that stays with eager torch, with a gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.ops.hidet_tests.left(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * torch.ops.hidet_tests.left(x + 1)
+
+
 def test_parts_that_eager_torch_runs(programs):
     """Between an operator that is not compiled and others, tensors are packed all the same."""
-
-    class Square(torch.autograd.Function):
-        """An operator that stays with eager torch, with a gradient."""
-
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return torch.ops.hidet_tests.left(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            return grad * torch.ops.hidet_tests.left(x + 1)
 
     def function(x, w):
         y = Square.apply((x @ w).exp())
@@ -152,6 +153,14 @@ def test_weights_that_are_trained_are_prepared_in_calls(programs):
         programs.clear()
         compiled(each)(x.clone().requires_grad_()).sum().backward()
         assert [hasattr(p, "is_prepared_in_calls") for p in programs] == expected
+
+
+@pytest.mark.filterwarnings("ignore:hidet leaves")
+def test_parts_prepare_trained_weights_in_calls(programs):
+    """Those of a graph with an operator of eager torch, too."""
+    linear = nn.Linear(4, 4)
+    compiled(lambda x: linear(Square.apply(linear(x))))(torch.randn(2, 4)).sum().backward()
+    assert sum(hasattr(p, "is_prepared_in_calls") for p in programs) == 2
 
 
 class Kept(torch.autograd.Function):
