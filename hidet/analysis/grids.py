@@ -74,7 +74,7 @@ def is_view(grid: GridOp) -> bool:
         moves = (*_MOVES, *_INDEX_CONVERSIONS)
     sources = {op.operands[0] for op in ops if type(op) is LoadOp}
     if not sources:
-        moves = (*moves, arith.IndexCastOp)
+        moves = (*moves, arith.IndexCastOp, arith.TruncIOp)
     return len(sources) <= 1 and all(type(op) in moves or _is_index_arithmetic(op) for op in ops)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from hidet.analysis.rows import MIN_ROW
 from hidet.dialects import graph
 from hidet.dialects.graph.base import element_type, shape_of
 from hidet.lowering.graph.graph_builder import GraphBuilder, largest_divisor
-from hidet.lowering.graph.memory_order import adjacent_dim
+from hidet.lowering.graph.memory_order import VIEWS, adjacent_dim
 
 LONG, LONG_IMAGE = 1 << 15, 1 << 13
 """The length from which rows are reduced in parts, and images of `CHANNELS` or more, of which few
@@ -151,8 +151,11 @@ def moments_along(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> tuple[SS
     kept = [1 if axis in axes else extent for axis, extent in enumerate(shape_of(x))]
     if (parts := parts_of(x, axes)) is not None:
         x, axes = parts.of(b, x), parts.inner
-    mean = b.emit(graph.MeanOp(x, axes, keepdims=True))
-    variance = b.emit(graph.VarOp(x, axes, keepdims=True, correction=0))
+    if parts is not None and is_stored(x):
+        mean, variance = shifted_moments(b, x, axes)
+    else:
+        mean = b.emit(graph.MeanOp(x, axes, keepdims=True))
+        variance = b.emit(graph.VarOp(x, axes, keepdims=True, correction=0))
     if parts is not None:
         # With the parts of a row last, one kernel reduces both.
         rest = (n for n in range(len(parts.shape)) if n not in (parts.axis, *axes))
@@ -160,6 +163,29 @@ def moments_along(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> tuple[SS
         mean, variance = (b.permute(each, dims) for each in (mean, variance))
         mean, variance = mean_and_variance(b, mean, variance, [dims.index(parts.axis)])
     return b.reshape(mean, kept), b.reshape(variance, kept)
+
+
+def is_stored(x: SSAValue) -> bool:
+    """Return whether a tensor is a view or a cast of one that another kernel has stored."""
+    while isinstance(x.owner, (*VIEWS, graph.CastOp)):
+        x = x.owner.operands[0]
+    return isinstance(x.owner, (Block, graph.ConcatOp, graph.ProductOp))
+
+
+def shifted_moments(b: GraphBuilder, x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+    """Return means and variances along axes from distances to the first element, loaded once.
+
+    One kernel computes both, see Chan et al., 1983. That element adds the square of the mean
+    distance to the squares, which limits what their difference can cancel.
+    """
+    first = x
+    for axis in axes:
+        first = b.narrow(first, axis, 0, 1)
+    distance = b.emit(graph.SubOp(x, first))
+    shift = b.emit(graph.MeanOp(distance, axes, keepdims=True))
+    squares = mean_of_squares(b, distance, axes)
+    variance = b.emit(graph.SubOp(squares, b.emit(graph.MulOp(shift, shift))))
+    return b.emit(graph.AddOp(first, shift)), variance
 
 
 def mean_and_variance(

@@ -278,7 +278,7 @@ class _RowKernel:
                 self.scope.clone(grid)
             return
         self.row_values.add(grid.result)
-        if reduces[:1] == [grid.yielded.owner]:
+        if len(reduces) == 1:
             self.pending[grid] = self._reduction(grid, reduces[0], {})
             return
         partial: dict[ReduceOp, SSAValue] = {}
@@ -292,10 +292,14 @@ class _RowKernel:
         """Emit the loop of the pending reductions, if there are any."""
         if not self.pending:
             return
-        reduce_rows([*self.pending.values()], self.elements, self.extents, self.worker)
-        for grid, (tile, *_) in self.pending.items():
-            self._bind(grid, tile.memory, self.extents[:1])
-        self.pending.clear()
+        pending, self.pending = self.pending, {}
+        reduce_rows([*pending.values()], self.elements, self.extents, self.worker)
+        for grid, (tile, *_) in pending.items():
+            (reduce,) = row_reduces(grid)
+            if grid.yielded is reduce.result:
+                self._bind(grid, tile.memory, self.extents[:1])
+            else:
+                self._keep(grid, self.extents[:1], self.map_of_rows, {reduce: tile.memory})
 
     def _loads_rows(self, grid: GridOp) -> bool:
         """Return whether a grid reads row values, and is computed once per row."""

@@ -533,6 +533,7 @@ func.func @long(%x : tensor<65536x64xf16>, %y : tensor<512x64xf16>) -> (tensor<1
 // CHECK-NEXT:    %b = graph.sum %y {axes = array<i64: 0>} : (tensor<512x64xf16>) -> tensor<64xf16>
 
 // So is the variance of long rows: it is that of the parts and of their means, as is a mean before it.
+// Stored elements are loaded once: both moments of a part are from distances to its first element.
 func.func @variance(%x : tensor<64x2x2048xf16>, %y : tensor<2x1024xf32>) -> (tensor<2xf16>, tensor<2xf16>, tensor<2xf32>) {
   %m = graph.mean %x {axes = array<i64: 0, 2>} : (tensor<64x2x2048xf16>) -> tensor<2xf16>
   %a = graph.var %x {axes = array<i64: 0, 2>} : (tensor<64x2x2048xf16>) -> tensor<2xf16>
@@ -542,18 +543,34 @@ func.func @variance(%x : tensor<64x2x2048xf16>, %y : tensor<2x1024xf32>) -> (ten
 
 // CHECK-LABEL: func.func @variance(
 // CHECK:         %[[RUNS:\d+]] = graph.reshape %{{.*}} -> tensor<64x1x2x2048xf32>
-// CHECK-NEXT:    %[[MEANS:\d+]] = graph.mean %[[RUNS]] {axes = array<i64: 1, 3>, keepdims = true}
-// CHECK-NEXT:    %[[VARS:\d+]] = graph.var %[[RUNS]] {correction = 0 : i64, axes = array<i64: 1, 3>, keepdims = true}
+// CHECK:         %[[FIRST:\d+]] = graph.slice %{{.*}} -> tensor<64x1x2x1xf32>
+// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[RUNS]], %[[FIRST]]
+// CHECK-NEXT:    %[[SHIFT:\d+]] = graph.mean %[[D]] {axes = array<i64: 1, 3>, keepdims = true}
+// CHECK-NEXT:    %[[D2:\d+]] = graph.mul %[[D]], %[[D]]
+// CHECK-NEXT:    %[[SQUARES:\d+]] = graph.mean %[[D2]] {axes = array<i64: 1, 3>, keepdims = true}
+// CHECK-NEXT:    %[[SHIFT2:\d+]] = graph.mul %[[SHIFT]], %[[SHIFT]]
+// CHECK-NEXT:    %[[VARS:\d+]] = graph.sub %[[SQUARES]], %[[SHIFT2]]
+// CHECK-NEXT:    %[[MEANS:\d+]] = graph.add %[[FIRST]], %[[SHIFT]]
 // CHECK-NEXT:    %[[MEANS_OF_ROW:\d+]] = graph.permute %[[MEANS]] {{.*}} -> tensor<2x64x1x1xf32>
 // CHECK-NEXT:    %[[VARS_OF_ROW:\d+]] = graph.permute %[[VARS]] {{.*}} -> tensor<2x64x1x1xf32>
 // CHECK-NEXT:    %[[MEAN:\d+]] = graph.mean %[[MEANS_OF_ROW]] {axes = array<i64: 1>, keepdims = true}
-// CHECK-NEXT:    %[[D:\d+]] = graph.sub %[[MEANS_OF_ROW]], %[[MEAN]]
-// CHECK-NEXT:    %[[D2:\d+]] = graph.mul %[[D]], %[[D]]
+// CHECK-NEXT:    %[[BETWEEN:\d+]] = graph.sub %[[MEANS_OF_ROW]], %[[MEAN]]
+// CHECK-NEXT:    graph.mul %[[BETWEEN]], %[[BETWEEN]]
 // CHECK:         graph.mean %[[VARS_OF_ROW]]
 // CHECK:         %[[KEPT:\d+]] = graph.reshape %[[MEAN]]
 // CHECK:         %[[M:\d+]] = graph.cast %[[KEPT]]
 // CHECK:         %m = graph.reshape %[[M]]
 // CHECK:         %b = graph.var %y
+
+// Elements that the same kernel computes are not, since a thread has its own alone.
+func.func @computed_variance(%x : tensor<64x2x2048xf32>) -> (tensor<64x2x2048xf32>, tensor<2xf32>) {
+  %e = graph.exp %x : tensor<64x2x2048xf32>
+  %v = graph.var %e {axes = array<i64: 0, 2>} : (tensor<64x2x2048xf32>) -> tensor<2xf32>
+  func.return %e, %v : tensor<64x2x2048xf32>, tensor<2xf32>
+}
+
+// CHECK-LABEL: func.func @computed_variance(
+// CHECK:         graph.var %{{.*}} {correction = 0 : i64, axes = array<i64: 1, 3>, keepdims = true} : (tensor<64x1x2x2048xf32>)
 
 // Channels of images that a convolution computes are adjacent in memory: their moments are stored, so
 // that what reads them keeps channels last, and computed in parts from 1024 pixels on.
@@ -577,7 +594,8 @@ func.func @many_pixels(%x : tensor<1x8x64x64xf32>, %w : tensor<32x8x1x1xf32>) ->
 }
 
 // CHECK-LABEL: func.func @many_pixels(
-// CHECK:         graph.var %{{.*}} -> tensor<128x1x32xf32>
+// CHECK:         %[[FIRST:\d+]] = graph.slice %{{.*}} -> tensor<128x1x32xf32>
+// CHECK-NEXT:    graph.sub %{{.*}}, %[[FIRST]]
 
 // The mean of each image, as in squeeze-and-excitation, is one kernel up to 8192 pixels; sums over all
 // images are split from 1024 pixels on, wherever images begin.

@@ -103,17 +103,19 @@ func.func @windows(%x : tensor<65536x64xf32>) -> (tensor<64x64xf32>, tensor<64x6
 
 // -----
 
-// Reductions that do not depend on each other share the loop over the elements, and many short rows
-// have fewer lanes, which load whole vectors.
+// Reductions that do not depend on each other share the loop over the elements, whatever is computed
+// from each afterwards, and many short rows have fewer lanes, which load whole vectors.
 
 // CHECK-LABEL: cuda.kernel @one_two_kernel
 // CHECK-SAME:    template = "row", threads = 128 : i64, lanes = 8 : i64, vector = 8 : i64
 // CHECK:         task.foreach (%{{.*}}, %{{.*}}) in #task.map<{{.*}}> on %worker bound [65536, 64] {
-// CHECK:           memref.store %{{.*}}, %one
+// CHECK:           memref.store %{{.*}}, %row_add
 // CHECK:           memref.store %{{.*}}, %two
 // CHECK-NEXT:    }
-// CHECK:         task.combine add %one on %worker
+// CHECK:         task.combine add %row_add on %worker
 // CHECK:         task.combine max %two on %worker
+// CHECK:         %double = arith.addf
+// CHECK:         memref.store %double, %one
 // CHECK:         compute.grid
 func.func @together(%x : tensor<65536x64xf16>) -> (tensor<65536xf16>, tensor<65536xf16>) {
   %y, %z = compute.fusion (%a = %x : tensor<65536x64xf16>) -> (tensor<65536xf16>, tensor<65536xf16>) {
@@ -122,7 +124,8 @@ func.func @together(%x : tensor<65536x64xf16>) -> (tensor<65536xf16>, tensor<655
         %v = compute.load %a[%i, %j] : tensor<65536x64xf16>
         compute.yield %v : f16
       } : f16
-      compute.yield %sum : f16
+      %double = arith.addf %sum, %sum : f16
+      compute.yield %double : f16
     } : tensor<65536xf16>
     %two = compute.grid (%i) {
       %most = compute.reduce max [64] (%j) {

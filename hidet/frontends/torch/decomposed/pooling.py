@@ -154,6 +154,9 @@ def fractional_max_pool(
 MAX_WINDOWS = 9
 """The most windows over an element all of whose indices are compared with its own."""
 
+_INDICES = torch.int16, torch.int32, torch.int64
+"""The types of indices of pixels, shortest first."""
+
 
 def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
     """The gradient of max pooling: of the windows over an element, those whose index it has.
@@ -167,7 +170,10 @@ def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
     if prod(windows) > MAX_WINDOWS or 0 in x.shape:
         return scattered(rank, grad, x, indices)
     sizes, counts = x.shape[-rank:], grad.shape[-rank:]
-    number = torch.arange(sizes.numel(), device=x.device).reshape(sizes)
+    # Forward then saves the indices in the type that they are compared in.
+    short = next(each for each in _INDICES if sizes.numel() <= torch.iinfo(each).max)
+    number = torch.arange(sizes.numel(), dtype=short, device=x.device).reshape(sizes)
+    indices = indices.to(short)
     total: Any = 0
     for shifts in product(*map(range, windows)):
         places: list[Tensor] = []
