@@ -183,7 +183,8 @@ def max_pool_backward(rank: int, grad: Tensor, x: Tensor, *rest: Any) -> Tensor:
             place = (element + p[n]) // s[n] - shift
             inside = inside & (place >= 0) & (place < counts[n])
             places.append(place.clamp(0, counts[n] - 1))
-        same = (indices[..., *places] == number) & inside
+        # One comparison an element: its number here, and no number where there is no window.
+        same = indices[..., *places] == torch.where(inside, number, -1)
         wide = grad[..., *places].to(torch.promote_types(grad.dtype, torch.float32))
         total = torch.where(same, wide, 0) + total
     return total.to(grad.dtype)
