@@ -12,7 +12,7 @@ found by running `f`, a host function, without launching anything.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import fx
@@ -26,9 +26,6 @@ from hidet.dialects import graph
 from hidet.dialects.cuda import KernelOp, TensorMapType
 from hidet.dialects.cuda.marks import ON_CPU
 from hidet.dialects.graph.base import Number, number
-from hidet.driver.script import CompiledFunction, RecordedLaunch
-from hidet.driver.script_operator import kernel_of_operator
-from hidet.frontends.script.types import ScalarType
 from hidet.frontends.torch.dtypes import type_of
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
@@ -38,6 +35,9 @@ from hidet.frontends.torch.operators.emitter import (
     first_tensor,
     unsupported,
 )
+
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledFunction, RecordedLaunch
 
 _EMPTY = (
     torch.ops.aten.empty.memory_format,
@@ -55,8 +55,9 @@ def called_kernel(node: fx.Node) -> CompiledFunction | None:
     """Return the kernel that a node calls, if any."""
     if node.target is not auto_functionalized_v2:
         return None
-    found = kernel_of_operator(node.args[0])
-    return found if isinstance(found, CompiledFunction) else None
+    from hidet.driver.script_operator import kernel_of_operator  # which most graphs do not need
+
+    return kernel_of_operator(node.args[0])
 
 
 class ScriptCalls:
@@ -77,6 +78,8 @@ class ScriptCalls:
                 function does more than launch kernels.
             UnsupportedDtypeError: the graph dialect lacks the data type of a tensor.
         """
+        from hidet.frontends.script.types import ScalarType  # as above
+
         if function.prints:
             raise unsupported("it prints")
         keywords: dict[str, Any] = dict(node.kwargs)

@@ -1,17 +1,21 @@
 """Inclusive scans, by the kernels of `hidet.frontends.torch.kernels.scan`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from hidet.driver.script import CompiledFunction
 from hidet.frontends.torch.decomposed.refusal import require
 from hidet.frontends.torch.decomposed.sorting import SHARED_BYTES
 from hidet.frontends.torch.decomposed.traced import is_constant
+
+if TYPE_CHECKING:
+    from hidet.driver.script import CompiledFunction
 
 aten = torch.ops.aten
 
