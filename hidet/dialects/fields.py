@@ -243,7 +243,7 @@ def _sizes(*sizes: int) -> Attribute:
 
 
 def _values(given: Field) -> Sequence[SSAValue]:
-    is_one = type(given) in _VALUES or isinstance(given, Operation)
+    is_one = type(given) in _VALUES or isinstance(given, Operation | SSAValue)
     values: Any = (given,) if is_one else given or ()
     return [each if type(each) in _VALUES else SSAValue.get(each) for each in values]
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 
 import torch
 
@@ -214,7 +215,9 @@ class Arguments:
                 return
             shown = repr(value) if isinstance(value, float | str) else f"a {type(value).__name__}"
             raise HidetError(f"{self._name_of(parameter)} is {shown}, not a number of type {kind}")
-        if not kind.is_float and not kind.limits[0] <= value <= kind.limits[1]:
+        low, high = (kind.min_value, kind.max_value) if kind.is_float else kind.limits
+        is_finite = value == value and abs(value) != inf  # of integers of any size, too
+        if is_finite and not low <= value <= high:
             raise HidetError(f"{self._name_of(parameter)} is {value}, which does not fit {kind}")
 
     def _check_overlap(self, arguments: Sequence[object]) -> None:

@@ -191,6 +191,16 @@ def save_compiled(graph: Saveable, file: str | PathLike[str]) -> None:
 def _save_program(graph: BuiltGraph | DirectCall, path: Path, *, binaries: bool) -> None:
     if isinstance(graph, BuiltGraph):
         arguments = [*graph.specs, *graph.constants]
+    elif not isinstance(graph, DirectCall):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise HidetError(
+            f"a {type(graph).__name__} cannot be saved",
+            hint="hidet.compile(model, *examples) returns what can be, and so do traces of symbols",
+        )
+    elif graph.draws:
+        raise HidetError(
+            "a model that draws random numbers cannot be saved",
+            hint="call model.eval() before hidet.compile, so that dropout does nothing",
+        )
     else:
         arguments = [*graph.weights, *graph.wanted]
     compiled = graph.program.runnable

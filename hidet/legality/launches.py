@@ -20,6 +20,7 @@ def check_launches(module: ModuleOp) -> None:
     the map an argument; a map must have the same type. Only kernels that wait are launched
     programmatically.
     """
+    check_argument_counts(module)
     kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
     for op in ops_of_class(module, LaunchOp):
         name = op.kernel.string_value()
@@ -31,9 +32,6 @@ def check_launches(module: ModuleOp) -> None:
         if len(op.extents) != dynamic:
             raise illegal(op, f"{len(op.extents)} extents for @{name}, which leaves {dynamic} open")
         is_hoisted = LAUNCH_ARGUMENTS in kernel.attributes
-        if len(given) != len(kernel.arguments) and not is_hoisted:
-            count = len(kernel.arguments)
-            raise illegal(op, f"{len(given)} arguments for @{name}, which takes {count}")
         for number, argument in zip(kernel.launch_arguments, kernel.arguments, strict=True):
             if is_hoisted and isinstance(argument.type, TensorMapType):
                 continue
@@ -43,6 +41,21 @@ def check_launches(module: ModuleOp) -> None:
                 raise illegal(op, f"argument {number} is {mine}, @{name} takes {its}")
         if op.programmatic is not None and OVERLAPS not in kernel.attributes:
             raise illegal(op, f"a programmatic launch of @{name}, which waits for no other one")
+
+
+def check_argument_counts(module: ModuleOp) -> None:
+    """Check the numbers of the arguments of launches of kernels of this module.
+
+    Those of kernels whose tensor maps are hoisted may differ.
+    """
+    kernels = {kernel.sym_name.data: kernel for kernel in kernels_of(module)}
+    for op in ops_of_class(module, LaunchOp):
+        kernel, count = kernels.get(op.kernel.string_value()), len([*op.passed, *op.results_])
+        if kernel is None or LAUNCH_ARGUMENTS in kernel.attributes:
+            continue
+        if count != (taken := len(kernel.arguments)):
+            name = kernel.sym_name.data
+            raise illegal(op, f"{count} arguments for @{name}, which takes {taken}")
 
 
 def _content(kind: Attribute) -> str:

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import hidet
 from hidet import option
@@ -43,7 +44,7 @@ def add_commands(commands: Any) -> None:
     build = commands.add_parser("compile", help="compile a model to a saved graph")
     build.add_argument("model", type=Path, help="model.onnx, or what torch.export.save has written")
     build.add_argument("-o", "--output", type=Path, required=True, help="the saved graph")
-    build.add_argument("--device", default="cpu", help="cpu or cuda; default: cpu")
+    build.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: cpu")
     build.add_argument(
         "--shape",
         action="append",
@@ -71,6 +72,8 @@ def _compile(arguments: argparse.Namespace) -> None:
     from hidet.backend.build import PROGRESS, ProgressBar
 
     bar = ProgressBar("Reading", PROGRESS[option.get_option("progress")], total=3, unit="step")
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        raise HidetError("there is no CUDA device", hint="--device cpu compiles for the CPU")
     with bar, torch.no_grad():
         module, inputs = _read(arguments.model, arguments.shape)
         bar.update()
@@ -91,8 +94,21 @@ def _read(path: Path, shapes: Sequence[str]) -> tuple[torch.nn.Module, list[torc
     if path.suffix == ".onnx":
         model = from_onnx(path).module
         given = dict(shape.split("=", 1) for shape in shapes if "=" in shape)
+        inputs = ", ".join(model.input_specs)
+        if len(given) < len(shapes) or not given.keys() <= model.input_specs.keys():
+            raise HidetError(
+                f"--shape {' --shape '.join(shapes)} does not name inputs once each",
+                hint=f"write NAME=1x3x224x224; the inputs are {inputs}",
+            )
         return model, [_input(name, spec, given) for name, spec in model.input_specs.items()]
-    program = torch.export.load(path)
+    if shapes:
+        raise HidetError("--shape is for ONNX; shapes of a torch.export program are fixed")
+    try:
+        program = torch.export.load(path)
+    except (BadZipFile, RuntimeError, ValueError) as error:
+        raise HidetError(
+            f"this is no program that torch.export.save has written: {error}", where=str(path)
+        ) from error
     if program.example_inputs is None or program.example_inputs[1]:
         raise HidetError("a program without examples of its inputs by position", where=str(path))
     return program.module(), list(program.example_inputs[0])

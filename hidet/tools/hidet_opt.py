@@ -37,7 +37,10 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 import hidet
 from hidet.dialects.alias_printer import AliasPrinter, module_text
 from hidet.errors import HidetError, LegalityError, OptionError, PassError
+from hidet.legality.branches import check_branches
 from hidet.legality.dominance import check_dominance
+from hidet.legality.launches import check_argument_counts
+from hidet.legality.report import place_of
 from hidet.limits import resource_errors
 from hidet.lowering.blame import blame
 from hidet.lowering.pipelines import PIPELINES, PassOptions, passes_of
@@ -78,7 +81,7 @@ def _failing_operation(error: DiagnosticException) -> str | None:
 
 
 def _verify(program: ModuleOp) -> None:
-    """Verify a program, including SSA dominance, which xDSL does not check.
+    """Verify a program, including what xDSL does not: dominance, branches, launches.
 
     Raises:
         DiagnosticException: it does not verify; some of xDSL's verifiers raise other exceptions.
@@ -89,10 +92,13 @@ def _verify(program: ModuleOp) -> None:
         raise
     except Exception as error:
         ops = [frame.f_locals.get("self") for frame, _ in traceback.walk_tb(error.__traceback__)]
-        names = [op.name for op in ops if isinstance(op, Operation)]
-        raise VerifyException(f"'{names[-1]}' does not verify: {error}") from error
+        *_, op = (op for op in ops if isinstance(op, Operation))
+        what = f"'{op.name}' does not verify: {error}"
+        raise VerifyException(f"{what}\n  at: {place_of(op)}") from error
     try:
         check_dominance(program)
+        check_branches(program)
+        check_argument_counts(program)
     except LegalityError as error:
         raise VerifyException(str(error)) from error
 
@@ -214,7 +220,11 @@ class HidetOptMain(xDSLOptMain):
             raise HidetError(
                 "the program is nested too deeply", where=where(deepest(text))
             ) from error
-        except (ValueError, struct.error) as error:  # xDSL raises them without a location
+        except (
+            ValueError,
+            OverflowError,
+            struct.error,
+        ) as error:  # xDSL raises them without a location
             raise HidetError(str(error), where=where(refused_value(text, error))) from error
 
     def apply_passes(self, prog: ModuleOp) -> None:

@@ -247,6 +247,11 @@ def test_what_cannot_be_saved(tmp_path):
     direct = hidet.compile(lambda x: (x + 1, 3), torch.randn(2))
     with pytest.raises(HidetError, match="gives 3, which is no tensor"):
         hidet.save_graph(direct, tmp_path / "x")
+    with pytest.raises(HidetError, match="a Linear cannot be saved"):
+        hidet.save_graph(torch.nn.Linear(2, 3), tmp_path / "x")
+    noisy = hidet.compile(torch.nn.Dropout(), torch.randn(2))
+    with pytest.raises(HidetError, match="draws random numbers"):
+        hidet.save_graph(noisy, tmp_path / "x")
 
 
 def test_in_another_process(file):

@@ -92,6 +92,79 @@ def test_syntax_error(capsys):
     assert capsys.readouterr().err.startswith("hidet-opt: stdin:1:11")
 
 
+WRONG = {
+    "if": (
+        """func.func @f(%c: i1, %i: index) {
+          %r = scf.if %c -> (i1) {
+            scf.yield %c : i1
+          } else {
+            scf.yield %i : index
+          }
+          func.return
+        }""",
+        "a branch yields index, but the operation gives i1\n  at: scf.if in @f",
+    ),
+    "launch": (
+        """cuda.kernel @k(%x : memref<4xf32>) grid(1) block(32) {
+        }
+        func.func @f() {
+          cuda.launch @k() : () -> ()
+          func.return
+        }""",
+        "0 arguments for @k, which takes 1\n  at: cuda.launch in @f",
+    ),
+    "float": (
+        "func.func @f() {\n  %c = arith.constant 70000.0 : f16\n  func.return\n}",
+        "too large",
+    ),
+    "worker": (
+        """cuda.kernel @k(%x : memref<64xf32>) grid(1) block(64) {
+          task.foreach (%i) in #task.map<spatial(64)> on %t {
+          }
+        }""",
+        "values used but not defined: [%t]",
+    ),
+    "load": (
+        """func.func @f(%x : memref<8x8xf32>, %i : index) {
+          %y = memref.load %x[%i] : memref<8x8xf32>
+          func.return
+        }""",
+        "expected an index for each dimension\n  at: ",
+    ),
+}
+"""Programs that do not verify, with what is said about them."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_programs(name, capsys):
+    text, message = WRONG[name]
+    assert run(text=text) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_planned_twice(capsys):
+    """Memory is planned once."""
+    kernel = "cuda.kernel @f(%x : memref<4xf32>, %y : memref<4xf32>) grid(1) block(4) {\n}"
+    host = """func.func @forward(%x : tensor<4xf32>) -> tensor<4xf32> {
+      %y = cuda.launch @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }"""
+    texts = list[str]()
+    for passes in ("plan-memory", "plan-memory,plan-memory"):
+        assert run("-p", passes, text=f"{kernel}\n{host}") == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+
+
+def test_nothing_is_printed_of_what_is_not_lowered(capsys):
+    graph = """func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = graph.relu %x : tensor<4xf32>
+      func.return %y : tensor<4xf32>
+    }"""
+    assert run("-t", "cuda", text=graph) == 1
+    assert "graph.relu is not in a kernel" in capsys.readouterr().err
+
+
 def test_program_that_does_not_verify(capsys):
     """The operation that does not verify is shown."""
     assert run(text=PROGRAM.replace("return %sum : i32", "return")) == 1

@@ -43,6 +43,23 @@ def test_open_size(onnx_file, tmp_path, capsys, shape):
     assert "--shape x=1x3" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("shape", ["x", "y=4x3"])
+def test_shape_of_no_input(onnx_file, tmp_path, capsys, shape):
+    path, _ = onnx_file
+    wrong = ["--shape", shape, "--shape", "x=4x3"]
+    assert cli.main(["compile", str(path), "-o", str(tmp_path / "y"), *wrong]) == 1
+    assert "the inputs are x" in capsys.readouterr().err
+
+
+def test_no_program(tmp_path, capsys):
+    path = tmp_path / "model.pt2"
+    path.write_text("x = 1")
+    assert cli.main(["compile", str(path), "-o", str(tmp_path / "y")]) == 1
+    assert "no program that torch.export.save has written" in capsys.readouterr().err
+    assert cli.main(["compile", str(path), "-o", str(tmp_path / "y"), "--shape", "x=4"]) == 1
+    assert "--shape is for ONNX" in capsys.readouterr().err
+
+
 def test_exported(tmp_path):
     """A program of torch.export becomes a saved graph, too."""
     model, x = torch.nn.Linear(3, 5), torch.randn(2, 3)

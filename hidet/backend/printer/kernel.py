@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.utils.target import Target
 
 from hidet.backend.printer.cuda import source_table
@@ -170,5 +172,15 @@ class CudaTarget(Target):
     name = "cuda"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Write the kernels; host functions are not printed."""
+        """Write the kernels; host functions are not printed.
+
+        Raises:
+            LegalityError: a kernel has not been lowered, or something is not yet in a kernel.
+        """
+        functions = (op for op in module.ops if isinstance(op, FuncOp))
+        for op in chain.from_iterable(ops_in(function.body) for function in functions):
+            if op.dialect_name() in ("graph", "compute") and op.name != "graph.constant":
+                raise LegalityError(
+                    f"{op.name} is not in a kernel", hint="run hidet-pipeline first"
+                )
         output.write(print_kernels(*(op for op in module.ops if isinstance(op, cuda.KernelOp))))

@@ -32,7 +32,7 @@ typedef typeid typename union unsigned using virtual void volatile wchar_t while
 # Names with a meaning in CUDA or in the printed text, and common macros.
 _ENVIRONMENT = """
 blockDim blockIdx clusterDim clusterIdx gridDim threadIdx warpSize hidet std main
-EOF FILE I INFINITY NAN NULL assert errno linux major minor printf stderr stdin stdout unix
+EOF FILE I INFINITY NAN NULL assert errno linux major minor printf stderr stdin stdout typeof unix
 """
 
 RESERVED = frozenset((_KEYWORDS + _ENVIRONMENT).split())

@@ -15,11 +15,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_
+from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
+import hidet
 from hidet.errors import HidetError
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import compiling
@@ -66,7 +70,7 @@ class DirectCall:
         self.program = program
         self._tree = tree
         self._results = results
-        self._draws = draws
+        self.draws = draws
         self._is_flat = tree == tree_flatten(tuple(examples))[1]
         self._has_one_result = results == tree_flatten(torch.empty(0))[1]
         self.wanted = [Spec.of(e) if isinstance(e, torch.Tensor) else None for e in examples]
@@ -89,6 +93,13 @@ class DirectCall:
         outputs = self.program.run(self._tensors(arguments))
         return outputs[0] if self._has_one_result else tree_unflatten(outputs, self._results)
 
+    def __reduce__(self) -> Any:
+        """Refuse `copy.deepcopy` and pickle: its weights are those of the model."""
+        raise HidetError(
+            "the result of hidet.compile cannot be copied or pickled",
+            hint="compile a copy of the model, or write a file with hidet.save_graph",
+        )
+
     def profile(self, *arguments: Any, runs: int = 20) -> Profile:
         """Measure each launch of the model; times are medians over a number of runs.
 
@@ -107,7 +118,7 @@ class DirectCall:
         if len(flat) != len(self.wanted):
             raise HidetError(f"{len(flat)} arguments; the model takes {len(self.wanted)}")
         tensors = flat if self._is_known(*flat) else self._checked(flat)
-        return [*tensors, *drawn(self._draws)] if self._draws else tensors
+        return [*tensors, *drawn(self.draws)] if self.draws else tensors
 
     def _checked(self, flat: Sequence[Any]) -> list[Any]:
         """Check flat arguments, and copy those that differ in strides only."""
@@ -182,7 +193,7 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
     with compiling(), torch.no_grad(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning)  # torch's own about itself
         with WholeAttention():
-            exported = torch.export.export(module, example_inputs, strict=False)
+            exported = _export(module, example_inputs)
         exported = exported.run_decompositions(cast("dict[Any, Any]", decompositions()))
     signature = exported.graph_signature
     changed = {**signature.buffers_to_mutate, **signature.user_inputs_to_mutate}
@@ -205,6 +216,26 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
     assert spec is not None, "torch.export records the structure of results"
     program = CompiledProgram(imported, settings, weights=weights)
     return DirectCall(program, flat, tree, spec, draws)
+
+
+def _export(module: torch.nn.Module, example_inputs: tuple[Any, ...]) -> Any:
+    """Return a model as torch.export traces it."""
+    try:
+        return torch.export.export(module, example_inputs, strict=False)
+    except GuardOnDataDependentSymNode as error:
+        raise HidetError(
+            "the model cannot be compiled as a whole: it branches on the elements of a tensor",
+            where=_user_line(error),
+            hint="torch.compile(model, backend='hidet') compiles the parts around the branch",
+        ) from error
+
+
+def _user_line(error: Exception) -> str | None:
+    """Return the innermost line of an error that is neither torch's nor ours."""
+    lines = extract_tb(error.__traceback__)
+    own = tuple(str(Path(file).parent) for file in (torch.__file__, hidet.__file__))
+    line = next((each for each in reversed(lines) if not each.filename.startswith(own)), None)
+    return None if line is None else f"{line.filename}:{line.lineno}"
 
 
 def _weights_of(

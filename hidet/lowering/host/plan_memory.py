@@ -54,8 +54,8 @@ class PlanMemoryPass(ModulePass):
     constraint.
 
     The functions carry `outputs`, the number of outputs among their arguments, `arena_bytes` and
-    `prepared_bytes`. The pass is linear in the number of launches while the number of
-    simultaneously live tensors is bounded.
+    `prepared_bytes`; a program with such functions is left as it is. The pass is linear in the
+    number of launches while the number of simultaneously live tensors is bounded.
     """
 
     name = "plan-memory"
@@ -63,6 +63,8 @@ class PlanMemoryPass(ModulePass):
     @override
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = {each.sym_name.data: each for each in op.ops if isinstance(each, FuncOp)}
+        if any(OUTPUT_COUNT in each.attributes for each in functions.values()):
+            return
         found = [functions[name] for name in (PREPARE, FORWARD) if name in functions]
         prepared = _Prepared()
         for function in found:

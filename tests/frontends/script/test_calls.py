@@ -76,6 +76,8 @@ X, Y = torch.ones(4), torch.ones(4)
         ((X, Y, X, 1), HidetError, "'factor' of kernel 'scale' is a Tensor, not a number of"),
         ((X, Y, 1.0, 1.5), HidetError, "'count' of kernel 'scale' is 1.5, not a number"),
         ((X, Y, 1.0, 1 << 31), HidetError, "which does not fit i32"),
+        ((X, Y, 1e39, 8), HidetError, "which does not fit f32"),
+        ((X, Y, 10**400, 8), HidetError, "which does not fit f32"),
         ((X, X, 1.0, 1), HidetError, "arguments 'x' and 'y' of kernel 'scale' share memory"),
         ((X, Y.to("meta"), 1.0, 1), DeviceMismatchError, "'y' of kernel 'scale' is on meta"),
     ],

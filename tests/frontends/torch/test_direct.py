@@ -1,5 +1,7 @@
 """`hidet.compile`: traced once, checked at each call, weights read live."""
 
+import copy
+import pickle
 from threading import Thread
 
 import pytest
@@ -162,6 +164,14 @@ def test_changes_are_refused(model):
 def test_what_is_not_compiled():
     with pytest.raises(HidetError, match=r"not decomposed(.|\n)*torch.compile"):
         hidet.compile(lambda x: torch.linalg.svd(x)[0], torch.randn(3, 3))
+    with pytest.raises(HidetError, match=r"branches on the elements(.|\n)*test_direct.py:"):
+        hidet.compile(lambda x: x + 1 if x.sum() > 0 else x, torch.randn(3))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+def test_copies(fast, copied):
+    with pytest.raises(HidetError, match="cannot be copied or pickled"):
+        copied(fast)
 
 
 @torch.no_grad()

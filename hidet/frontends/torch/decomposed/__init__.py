@@ -16,6 +16,7 @@ from hidet.frontends.torch.decomposed.refusal import refusing
 from hidet.frontends.torch.decomposed.scans import SCANS
 from hidet.frontends.torch.decomposed.sorting import SORTING
 from hidet.frontends.torch.decomposed.special import SPECIAL
+from hidet.frontends.torch.decomposed.strides import keeping_strides
 from hidet.frontends.torch.decomposed.writes import WRITES
 
 FAMILIES = {
@@ -34,5 +35,9 @@ FAMILIES = {
 }
 """The tables by family."""
 
-DECOMPOSED = {t: refusing(each) for table in FAMILIES.values() for t, each in table.items()}
+DECOMPOSED = {
+    target: keeping_strides(target, refusing(function))
+    for table in FAMILIES.values()
+    for target, function in table.items()
+}
 """All decompositions."""

@@ -1,0 +1,62 @@
+"""Results of decompositions in the strides of their operators.
+
+dynamo has traced what reads a result with the strides of the operator, so views of it rely on them.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses import FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes  # pyright: ignore[reportPrivateUsage]
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from hidet.frontends.torch.storage import Spec, physical_order
+
+Decomposition = Callable[..., Any]
+
+
+def keeping_strides(operator: Any, function: Decomposition) -> Decomposition:
+    """Return a decomposition whose results have the strides of those of an operator.
+
+    Those with gaps keep their own. Strides do not matter if all tensors are contiguous.
+    """
+
+    @wraps(function)
+    def decomposition(*arguments: Any, **keywords: Any) -> Any:
+        found = function(*arguments, **keywords)
+        if found is NotImplemented or all(
+            map(_is_plain, tree_leaves((arguments, keywords, found)))
+        ):
+            return found
+        orders = iter(_orders_of(operator, arguments, keywords))
+        return tree_map_only(Tensor, lambda x: _in_order(x, next(orders)), found)
+
+    return decomposition
+
+
+def _is_plain(value: object) -> bool:
+    return not isinstance(value, Tensor) or value.is_contiguous()
+
+
+def _orders_of(
+    operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+) -> list[tuple[int, ...] | None]:
+    """Return the order of the dimensions in memory of each result of an operator.
+
+    It is called with fake tensors, outside of the graph that is traced.
+    """
+    with _disable_current_modes(), FakeTensorMode():
+        fakes: Any = tree_map_only(Tensor, lambda x: Spec.of(x).empty(), (arguments, keywords))
+        results = tree_leaves(operator(*fakes[0], **fakes[1]))
+        return [physical_order(each) for each in results if isinstance(each, Tensor)]
+
+
+def _in_order(x: Tensor, order: tuple[int, ...] | None) -> Tensor:
+    """Return a tensor whose dimensions are in an order in memory, if there is one."""
+    if order is None or x.permute(order).is_contiguous():
+        return x
+    stored = x.permute(order).clone(memory_format=torch.contiguous_format)
+    return stored.permute([order.index(dim) for dim in range(x.dim())])
