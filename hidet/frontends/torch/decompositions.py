@@ -76,4 +76,11 @@ def decompositions(*, composite: bool = True) -> dict[Overload, Callable[..., An
     }
     table.update(torch_tables.get_decompositions(list(ADDED)))
     table.update(DECOMPOSED)
+    # inductor's, if its module is loaded: dynamo traces `addcdiv_` of optimizers into it.
+    if (fma := getattr(torch.ops.prims, "fma", None)) is not None:
+        table[fma.default] = _fma
     return table
+
+
+def _fma(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    return x * y + z

@@ -9,6 +9,7 @@ from hidet.frontends.torch.attention import ATTENTION
 from hidet.frontends.torch.decomposed.bessel import BESSEL
 from hidet.frontends.torch.decomposed.convolution import CONVOLUTION
 from hidet.frontends.torch.decomposed.counting import COUNTING, EXTREMA
+from hidet.frontends.torch.decomposed.foreach import FOREACH
 from hidet.frontends.torch.decomposed.matrices import MATRICES
 from hidet.frontends.torch.decomposed.pooling import POOLING
 from hidet.frontends.torch.decomposed.randomness import RANDOMNESS
@@ -25,6 +26,7 @@ FAMILIES = {
     "convolution": CONVOLUTION,
     "counting": COUNTING,
     "extrema": EXTREMA,
+    "foreach": FOREACH,
     "matrices": MATRICES,
     "pooling": POOLING,
     "randomness": RANDOMNESS,
