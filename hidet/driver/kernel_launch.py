@@ -4,6 +4,7 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -84,7 +85,10 @@ class Launcher:
         self._largest = sum(op.max_shape, ())
         self._open = [n for n, extent in enumerate(self._extents) if extent == DYNAMIC]
         types = [argument.type for argument in op.arguments]
-        self._packers = list(map(_packer, types))
+        self._packers = [
+            _packer(kind, f"argument {number} of kernel '{self._name}'")
+            for number, kind in enumerate(types)
+        ]
         # The arguments, then the extents of the block.
         sizes = [MAP_BYTES if isinstance(kind, TensorMapType) else WORD for kind in types]
         self._offsets = list(accumulate(sizes, initial=0))
@@ -99,13 +103,13 @@ class Launcher:
         grid, block = self._static or self._shape(extents)
         if 0 in grid:
             return
-        packed = [pack(v) for pack, v in zip(self._packers, arguments, strict=True)]
-        packed.append(struct.pack("@3I", *block))
-        buffer = ctypes.create_string_buffer(b"".join(packed))
-        start = ctypes.addressof(buffer)
-        table = (ctypes.c_uint64 * len(self._offsets))(*(start + each for each in self._offsets))
         try:
-            self._kernel.launch(ctypes.addressof(table), grid, block)
+            packed = [pack(v) for pack, v in zip(self._packers, arguments, strict=True)]
+            packed.append(struct.pack("@3I", *block))
+            buffer = ctypes.create_string_buffer(b"".join(packed))
+            start = ctypes.addressof(buffer)
+            places = (ctypes.c_uint64 * len(self._offsets))(*(start + n for n in self._offsets))
+            self._kernel.launch(ctypes.addressof(places), grid, block)
         except HidetError as error:
             error.what = in_script(error.what, self._op)
             error.where = error.where or self._where
@@ -134,18 +138,19 @@ class Launcher:
         return (x, y, z), (block_x, block_y, block_z)
 
 
-def _packer(kind: Attribute) -> Callable[[Any], bytes]:
+def _packer(kind: Attribute, what: str) -> Callable[[Any], bytes]:
+    """Return a function that packs an argument, which errors name so."""
     if isinstance(kind, TensorMapType):
         return bytes
-    return _address if isinstance(kind, MemRefType) else packer_of(kind)
+    return partial(_address, what) if isinstance(kind, MemRefType) else packer_of(kind)
 
 
-def _address(value: int | float) -> bytes:
+def _address(what: str, value: int | float) -> bytes:
     """Pack an address, which kernels assume to be aligned."""
     address = int(value)
     if address % POINTER_ALIGNMENT:
         raise HidetError(
-            f"a kernel is passed the address {address:#x}",
+            f"{what} is the address {address:#x}",
             hint=f"addresses of tensors, and of their parts, are multiples of {POINTER_ALIGNMENT}",
         )
     return struct.pack("@Q", address)

@@ -203,10 +203,6 @@ def _compile(model: Callable[..., Any], settings: Settings, *example_inputs: Any
             hint="call model.eval(), so that norms keep their statistics, or return new tensors",
         )
     hint = "torch.compile(model, backend='hidet') runs such operators in eager torch"
-    # torch's assertions about tensors follow from the specs of the arguments, which a call checks.
-    asserted = torch.ops.aten._assert_tensor_metadata.default
-    for node in exported.graph.find_nodes(op="call_function", target=asserted):
-        exported.graph.erase_node(node)
     weights = _weights_of(exported, module)
     merge_draws(exported.graph)
     graph_module, draws = lift_draws(exported.graph_module)

@@ -52,6 +52,7 @@ _IGNORED_KEYWORDS = {
     "requires_grad",
 }
 _DEVICES = {"cpu", "cuda"}
+_ASSERTED = torch.ops.aten._assert_tensor_metadata.default
 # Copies of constants of the graph, and parts of complex ones, are folded at import.
 _FOLDED = {
     torch.ops.aten.lift_fresh_copy.default,
@@ -69,6 +70,9 @@ def import_graph(module: fx.GraphModule, static: Collection[int] = ()) -> Import
 
     The arguments `static` are parameters or buffers that it does not mutate; they become constants.
     """
+    # torch's assertions about tensors follow from the specs of the arguments, which are checked.
+    for node in module.graph.find_nodes(op="call_function", target=_ASSERTED):
+        module.graph.erase_node(node)
     simplify_masks(module)
     fold_constants(module)
     importer = Importer(module, static)

@@ -155,6 +155,22 @@ def test_conversions():
     torch.testing.assert_close(fast(x), x.double() + 1)
 
 
+class Wider(nn.Module):
+    """A conversion, which torch.export asserts."""
+
+    def forward(self, x):
+        return x.to(torch.float64) + 1
+
+
+@torch.no_grad()
+def test_conversions_of_an_exported_program():
+    """Nor is it one where such a program is compiled."""
+    x = torch.randn(3)
+    exported = torch.export.export(Wider(), (x,)).module()
+    assert "_assert_tensor_metadata" in exported.code
+    torch.testing.assert_close(torch.compile(exported, backend="hidet")(x), x.double() + 1)
+
+
 def test_changes_are_refused(model):
     """A model that changes its buffers is not what this is for."""
     with pytest.raises(HidetError, match=r"the model mutates 1\.running_mean"):

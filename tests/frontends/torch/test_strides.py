@@ -28,6 +28,7 @@ CONTIGUOUS = {
     "row of a transposed input": written(lambda x: x.mT[..., 0, :], lambda x: (x + 1).view(-1)),
     "diagonal": written(lambda x: x.mT.diagonal(0, -2, -1), lambda x: x.relu().view(-1)),
     "antialias": lambda x: smooth(x).view(2, -1),
+    "cholesky": lambda x: torch.linalg.cholesky(x @ x.mT + torch.eye(5)).mT.view(-1),
     "pinv": lambda x: torch.linalg.pinv(x).view(-1),
 }
 """Functions of contiguous tensors."""

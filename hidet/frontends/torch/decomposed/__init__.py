@@ -38,7 +38,8 @@ FAMILIES = {
 """The tables by family."""
 
 DECOMPOSED = {
-    target: keeping_strides(target, refusing(function))
+    # Results of linear algebra have columns in memory.
+    target: keeping_strides(target, refusing(function), always=table is MATRICES)
     for table in FAMILIES.values()
     for target, function in table.items()
 }

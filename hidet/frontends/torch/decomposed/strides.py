@@ -18,18 +18,20 @@ from hidet.frontends.torch.storage import Spec, physical_order
 Decomposition = Callable[..., Any]
 
 
-def keeping_strides(operator: Any, function: Decomposition) -> Decomposition:
+def keeping_strides(
+    operator: Any, function: Decomposition, *, always: bool = False
+) -> Decomposition:
     """Return a decomposition whose results have the strides of those of an operator.
 
-    Those with gaps keep their own. Strides do not matter if all tensors are contiguous.
+    Those with gaps keep their own. To find out takes a millisecond: unless `always`, it is taken
+    for granted that all results are contiguous if all arguments are.
     """
 
     @wraps(function)
     def decomposition(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
-        if found is NotImplemented or all(
-            map(_is_plain, tree_leaves((arguments, keywords, found)))
-        ):
+        values = tree_leaves((arguments, keywords, found))
+        if found is NotImplemented or (not always and all(map(_is_plain, values))):
             return found
         orders = iter(_orders_of(operator, arguments, keywords))
         return tree_map_only(Tensor, lambda x: _in_order(x, next(orders)), found)
