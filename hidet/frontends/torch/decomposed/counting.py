@@ -231,9 +231,57 @@ def embedding_bag(
     return found.to(weight.dtype), bag.to(indices.dtype), counts, counts
 
 
+def embedding_bag_backward(
+    grad: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    bag: Tensor,
+    counts: Tensor,
+    largest: Tensor,
+    num_weights: int,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Tensor | None,
+    padding_idx: int = -1,
+) -> Any:
+    """The gradient of the table: sums of those of the bags that its rows are in."""
+    require(not sparse and not scale_grad_by_freq)  # torch's own divides by others on the CPU
+    wide = grad.to(torch.promote_types(grad.dtype, torch.float32))
+    total = wide.new_zeros(num_weights, grad.shape[1])
+    if mode == 2:
+        kept = torch.where(counts[:, None] == 0, 0, wide)
+        return total.scatter_add(0, largest, kept).to(grad.dtype)
+    if mode == 1:
+        wide = wide / counts.clamp(min=1)[:, None]
+    rows = wide.index_select(0, bag)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    if padding_idx >= 0:
+        rows = torch.where((indices != padding_idx)[:, None], rows, 0)
+    return total.index_add(0, indices, rows).to(grad.dtype)
+
+
+def gradient_of_sample_weights(
+    grad: Tensor,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    bag: Tensor,
+    mode: int,
+    padding_idx: int = -1,
+) -> Any:
+    """The gradient of the weights of the rows of bags: products of rows and gradients."""
+    products = grad.index_select(0, bag) * weight.index_select(0, indices)
+    found = products.to(torch.promote_types(grad.dtype, torch.float32)).sum(1).to(grad.dtype)
+    return found if padding_idx < 0 else torch.where(indices != padding_idx, found, 0)
+
+
 COUNTING: dict[Any, Callable[..., Any]] = {
     aten._embedding_bag.default: embedding_bag,
+    aten._embedding_bag_backward.default: embedding_bag_backward,
     aten._embedding_bag_forward_only.default: embedding_bag,
+    aten._embedding_bag_per_sample_weights_backward.default: gradient_of_sample_weights,
     aten._histogramdd_bin_edges.default: bin_edges,
     aten._histogramdd_from_bin_cts.default: histogram_of_counts,
     aten._histogramdd_from_bin_tensors.default: histogram_of_all,
