@@ -48,6 +48,7 @@ CASES = [(f, torch.contiguous_format) for f in CONTIGUOUS.values()]
 CASES += [(f, torch.channels_last) for f in CHANNELS_LAST.values()]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("function", "order"), CASES, ids=[*CONTIGUOUS, *CHANNELS_LAST])
 def test_strides(function, order):
     x = torch.randn(2, 3, 5, 6).to(memory_format=order)
