@@ -406,6 +406,7 @@ def test_ptxas_takes_every_instruction(tmp_path):
     assert (tmp_path / "cubin").stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_every_instruction_compiles_for_the_cpu(tmp_path):
     """The device header has both bodies for each function."""
     Gxx().compile(calls(), tmp_path / "all.so")

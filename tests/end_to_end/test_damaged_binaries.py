@@ -74,8 +74,8 @@ def program(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("race", ["before replace", "before truncate", "after truncate"])
-@pytest.mark.sample(1)
 def test_loaded_binaries_are_those_that_were_checked(program, tmp_path, race):
     """Such a race neither kills the process nor changes a result."""
     cache = tmp_path / "cache"

@@ -34,6 +34,7 @@ for each in states: print(*each)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "held"), [(12, 4), pytest.param(2000, 100, marks=pytest.mark.slow)]
 )

@@ -50,6 +50,7 @@ print(len(failures), "failed")
 """
 
 
+@pytest.mark.slow
 def test_first_compilations_at_once(run_program):
     """No thread meets what another one has half done: registration, tracing, caches."""
     output = run_program(FIRST_COMPILATIONS)
@@ -140,6 +141,7 @@ print(failed, "failed")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [16, pytest.param(120, marks=pytest.mark.slow)])
 def test_children_of_a_fork_in_a_compiled_function(run_program, count):
     """No mutex of torch that another thread held is waited for in a child."""
@@ -193,6 +195,7 @@ print(number > len(replaced), len(failures), "failed", *set(failures))
 """
 
 
+@pytest.mark.slow
 def test_tensors_that_are_replaced_during_calls(run_program):
     """What a call reads is not freed meanwhile, whoever gives its tensors other memory."""
     assert run_program(REPLACED) == "True 0 failed\n"

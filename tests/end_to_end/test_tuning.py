@@ -1,6 +1,9 @@
 """Tuning from a program of a user."""
 
+import pytest
 
+
+@pytest.mark.slow
 def test_from_a_program_without_a_guard(run_program):
     """Workers do not run the user's program again."""
     out = run_program(

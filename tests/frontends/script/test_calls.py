@@ -98,21 +98,3 @@ def test_compiled_once(module, monkeypatch):
     out = torch.empty(4)
     module.scale(X, out, 3.0, 4)
     assert out.eq(3).all()
-
-
-def test_misaligned_address():
-    """A part of a tensor that does not begin where a kernel expects it to."""
-    with hidet.script_module() as module:
-
-        @hidet.script
-        def one(x: ~f32):
-            attrs.cuda.grid_dim = 1
-            attrs.cuda.block_dim = 1
-            x[0] = 1.0
-
-        @hidet.script
-        def launch(x: ~f32, n: i32):
-            one(x + n)
-
-    with pytest.raises(HidetError, match=r"argument 0 of kernel 'one' is the address(.|\n)*at: "):
-        module.build()(torch.zeros(8), 1)

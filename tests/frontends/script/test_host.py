@@ -168,7 +168,7 @@ def test_part_of_a_tensor_at_an_odd_address():
         def launch(x: f32[8]):
             scale(~x[1], x, 1, 1.0)
 
-    with pytest.raises(HidetError, match="a kernel is passed the address 0x"):
+    with pytest.raises(HidetError, match=r"argument 0 of kernel '.*' is the address 0x(.|\n)*at: "):
         module.build()(torch.rand(8))
 
 
@@ -251,5 +251,5 @@ def test_scalars_of_all_types():
     module.build()(out, -5, 1.5, 200, -2.5, 0.1, 0.1, True, -(1 << 40))
     f32_tenth = torch.tensor(0.1).double().item()
     assert out.tolist() == [-5, 1.5, 200, -2.5, f32_tenth, 0.1, 1, -(1 << 40)]
-    module.build()(out, 127, 1e9, 0, 1e39, -1e39, 1e300, False, 0)
+    module.build()(out, 127, torch.inf, 0, torch.inf, -torch.inf, 1e300, False, 0)
     assert out.tolist() == [127, torch.inf, 0, torch.inf, -torch.inf, 1e300, 0, 0]

@@ -130,6 +130,7 @@ def test_one_program(compiled_plan):
     assert names == ["mul_sin_gated_silu_cos"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reduction", ["mean", pytest.param("none", marks=pytest.mark.slow)])
 def test_loss_in_chunks(reduction):
     """An operator of torch that is written in Python is compiled, with its gradients."""

@@ -442,7 +442,7 @@ class MemoryProgram:
         return [element]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.randoms(use_true_random=False))
 def test_random_memory_programs_give_the_same(rng):
     program = MemoryProgram(rng)

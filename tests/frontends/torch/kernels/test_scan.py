@@ -67,8 +67,8 @@ def test_shapes(tmp_path, shape, columns, runs):
     torch.testing.assert_close(out, x.cumsum(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2, 700), (3, 9), (1, 130, 3)], ids=str)
-@pytest.mark.sample(1)
 def test_parts(tmp_path, monkeypatch, shape):
     """Rows that do not fit in shared memory are scanned in parts."""
     monkeypatch.setattr(scans, "SHARED_BYTES", 256)
@@ -82,6 +82,7 @@ def test_parts(tmp_path, monkeypatch, shape):
     assert torch.equal(where, x.cummax(1).indices)
 
 
+@pytest.mark.slow
 def test_constants(tmp_path):
     """Sums of what depends on no input are made of operators, which are folded."""
 

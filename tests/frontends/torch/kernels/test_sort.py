@@ -44,6 +44,7 @@ def test_nvcc_takes_the_source(tmp_path, target):
     Nvcc(target).compile(source, tmp_path / "sort.cubin")
 
 
+@pytest.mark.slow
 def test_one_row_in_parts(tmp_path, monkeypatch):
     """Of a padded row, the kernel of the last merge stores more than the first elements."""
     monkeypatch.setattr(sorting, "SHARED_BYTES", 256)
@@ -54,8 +55,8 @@ def test_one_row_in_parts(tmp_path, monkeypatch):
         assert torch.equal(each, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [3, 20])
-@pytest.mark.sample(1)
 def test_first_elements_of_parts(tmp_path, monkeypatch, k):
     """The parts' first elements are sorted, if they are few: in one block of padded rows."""
     monkeypatch.setattr(sorting, "LEAST_PART", 16)
