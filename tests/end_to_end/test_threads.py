@@ -93,6 +93,7 @@ print(failed, "failed")
 """
 
 
+@pytest.mark.slow
 def test_children_of_a_fork(run_program):
     """No lock that another thread held, and no thread of OpenMP, is missed in a child."""
     assert run_program(FORKS) == "0 failed\n"

@@ -59,6 +59,7 @@ def test_bench(capsys, tmp_path):
     assert Winners(Store(tmp_path / "cache")).state() != ""
 
 
+@pytest.mark.slow
 def test_tune_searches_anew(capsys, tmp_path):
     """A program of fusions; what is known is measured again and replaced."""
     file = tmp_path / "program.mlir"

@@ -66,6 +66,7 @@ def test_the_nearest_stands_for_what_is_missing():
     assert Space(space).neighbors(Choice(16, 1, 2)) == [Choice(32, 2, 2), Choice(32, 2, 4)]
 
 
+@pytest.mark.slow
 def test_all_blockings_can_be_reached():
     """A descent can come from any blocking to any other."""
     problem = Problem(1, 512, 512, 512, "f16", "f32", 2)

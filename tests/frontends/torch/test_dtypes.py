@@ -72,6 +72,7 @@ def check_calls(examples, dtypes, target):
     return sources
 
 
+@pytest.mark.slow
 def test_elementwise_operators_are_printed():
     """Whatever the data type, there is an instruction, or the operator is left alone."""
     examples = {case.target: case for case in CASES if case.target in UNARY | BINARY}

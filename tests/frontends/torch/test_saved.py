@@ -123,7 +123,7 @@ def test_backward_twice(programs):
         assert torch.equal(first, second)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("channels_last", [True, False])
 def test_networks_on_the_cpu(channels_last):
     """Compiled kernels write and read the parts, at other addresses in each call."""

@@ -450,7 +450,7 @@ def test_random_memory_programs_give_the_same(rng):
     assert_same(program.module, *passes[rng.choice([0, 0, 1, 2]) :])
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.randoms(use_true_random=False))
 def test_formed_programs_give_the_same(rng):
     """All passes keep what a program does, and what folds obeys the rules that legality checks."""
