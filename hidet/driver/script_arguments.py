@@ -216,8 +216,7 @@ class Arguments:
             shown = repr(value) if isinstance(value, float | str) else f"a {type(value).__name__}"
             raise HidetError(f"{self._name_of(parameter)} is {shown}, not a number of type {kind}")
         low, high = (kind.min_value, kind.max_value) if kind.is_float else kind.limits
-        is_finite = value == value and abs(value) != inf  # of integers of any size, too
-        if is_finite and not low <= value <= high:
+        if (value < low or value > high) and abs(value) != inf:
             raise HidetError(f"{self._name_of(parameter)} is {value}, which does not fit {kind}")
 
     def _check_overlap(self, arguments: Sequence[object]) -> None:

@@ -220,11 +220,7 @@ class HidetOptMain(xDSLOptMain):
             raise HidetError(
                 "the program is nested too deeply", where=where(deepest(text))
             ) from error
-        except (
-            ValueError,
-            OverflowError,
-            struct.error,
-        ) as error:  # xDSL raises them without a location
+        except (OverflowError, ValueError, struct.error) as error:  # of xDSL, without a location
             raise HidetError(str(error), where=where(refused_value(text, error))) from error
 
     def apply_passes(self, prog: ModuleOp) -> None:

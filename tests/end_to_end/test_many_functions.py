@@ -35,9 +35,7 @@ for each in states: print(*each)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("count", "held"), [(12, 4), pytest.param(2000, 100, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("count", "held"), [(12, 4), (2000, 100)])
 def test_what_nobody_holds_is_released(run_program, count, held):
     """Libraries, files and graphs stay as many as they are; one library stays by design."""
     lines = run_program(PROGRAM, str(count), str(held), timeout=7200).splitlines()

@@ -143,7 +143,7 @@ print(failed, "failed")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [16, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [16, 120])
 def test_children_of_a_fork_in_a_compiled_function(run_program, count):
     """No mutex of torch that another thread held is waited for in a child."""
     assert run_program(COMPILED_FORKS, str(count)) == "0 failed\n"

@@ -334,7 +334,7 @@ def test_wrong_packings_are_refused(bounds, message):
         _plan(KERNELS + text, planned=True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=150)
 @given(st.data(), st.integers(0, 1000))
 def test_random_programs(make_services, data, seed):
     program = _Program(data)

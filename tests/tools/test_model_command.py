@@ -60,6 +60,13 @@ def test_no_program(tmp_path, capsys):
     assert "--shape is for ONNX" in capsys.readouterr().err
 
 
+def test_no_device(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    given = ["compile", "model.pt2", "-o", str(tmp_path / "y"), "--device", "cuda"]
+    assert cli.main(given) == 1
+    assert "there is no CUDA device" in capsys.readouterr().err
+
+
 def test_exported(tmp_path):
     """A program of torch.export becomes a saved graph, too."""
     model, x = torch.nn.Linear(3, 5), torch.randn(2, 3)

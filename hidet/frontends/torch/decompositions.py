@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import _decomp
+from torch._inductor import inductor_prims
 
 from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.operators.emitter import Overload
@@ -76,9 +77,9 @@ def decompositions(*, composite: bool = True) -> dict[Overload, Callable[..., An
     }
     table.update(torch_tables.get_decompositions(list(ADDED)))
     table.update(DECOMPOSED)
-    # inductor's, if its module is loaded: dynamo traces `addcdiv_` of optimizers into it.
-    if (fma := getattr(torch.ops.prims, "fma", None)) is not None:
-        table[fma.default] = _fma
+    # dynamo traces `addcdiv_` of optimizers into it, from torch 2.12 or 2.13 on.
+    if hasattr(inductor_prims, "fma"):
+        table[inductor_prims.fma] = _fma
     return table
 
 

@@ -15,21 +15,19 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_
-from pathlib import Path
-from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_unflatten
 
-import hidet
 from hidet.errors import HidetError
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import compiling
 from hidet.frontends.torch.constants import hold
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_whole
+from hidet.frontends.torch.locations import raised_at
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import Draws, drawn, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
@@ -221,17 +219,9 @@ def _export(module: torch.nn.Module, example_inputs: tuple[Any, ...]) -> Any:
     except GuardOnDataDependentSymNode as error:
         raise HidetError(
             "the model cannot be compiled as a whole: it branches on the elements of a tensor",
-            where=_user_line(error),
+            where=raised_at(error),
             hint="torch.compile(model, backend='hidet') compiles the parts around the branch",
         ) from error
-
-
-def _user_line(error: Exception) -> str | None:
-    """Return the innermost line of an error that is neither torch's nor ours."""
-    lines = extract_tb(error.__traceback__)
-    own = tuple(str(Path(file).parent) for file in (torch.__file__, hidet.__file__))
-    line = next((each for each in reversed(lines) if not each.filename.startswith(own)), None)
-    return None if line is None else f"{line.filename}:{line.lineno}"
 
 
 def _weights_of(

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from traceback import extract_tb
 
 import torch
 from torch import fx
@@ -28,6 +29,13 @@ def user_frame(node: fx.Node) -> tuple[str, int] | None:
     users = [frame for frame in frames if not frame[0].startswith(_LIBRARIES)]
     file, line = (users or frames)[-1]
     return file, int(line)
+
+
+def raised_at(error: Exception) -> str | None:
+    """Return the innermost line of the user's code in an error's traceback, if there is one."""
+    frames = extract_tb(error.__traceback__)
+    users = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    return f"{users[-1].filename}:{users[-1].lineno}" if users else None
 
 
 def location_of(node: fx.Node) -> FileLineColLoc | UnknownLoc:

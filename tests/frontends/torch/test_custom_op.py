@@ -131,7 +131,7 @@ def test_one_program(compiled_plan):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("reduction", ["mean", pytest.param("none", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_loss_in_chunks(reduction):
     """An operator of torch that is written in Python is compiled, with its gradients."""
     options = pytest.importorskip("torch.nn.modules.linear_cross_entropy_options")

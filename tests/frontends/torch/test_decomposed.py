@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from hidet.frontends.torch.decomposed import DECOMPOSED, sorting
 from hidet.frontends.torch.decomposed.bessel import BESSEL
+from hidet.frontends.torch.decomposed.foreach import FOREACH
 
 aten = torch.ops.aten
 
@@ -567,6 +568,34 @@ def test_gradient_of_an_embedding_bag(mode, dtype):
             gradients.append(module.weight.grad.clone())
         torch.testing.assert_close(*found)
         torch.testing.assert_close(*gradients)
+
+
+def of_list(argument):
+    """Return what an operator on two tensors takes as an argument, by its type."""
+    match str(argument.type):
+        case "List[Tensor]":
+            return [torch.rand(3, 4) + 0.5, torch.rand(2) + 0.5]
+        case "Tensor":
+            return torch.tensor([0.5, 2.0] if argument.name == "scalars" else 0.5)
+        case "number":
+            return 0.5
+        case kind:
+            assert kind == "List[number]"
+            return [0.5, 2.0]
+
+
+@pytest.mark.parametrize("target", FOREACH, ids=str)
+def test_lists(target):
+    given = [a for a in target._schema.arguments if not a.kwarg_only]
+    check(target, *(of_list(a) for a in given if "Optional" not in str(a.type)))
+
+
+@pytest.mark.parametrize("size", [6, 200], ids=["16 bits", "32 bits"])
+def test_gradient_of_max_pooling(size):
+    """Indices are compared in the shortest type that has them all."""
+    x, window = floats(2, 3, size, size), ([3, 3], [2, 2], [1, 1], [1, 1], False)
+    found, indices = aten.max_pool2d_with_indices(x, *window)
+    check(aten.max_pool2d_with_indices_backward.default, floats(*found.shape), x, *window, indices)
 
 
 def test_gradient_of_the_weights_of_a_bag():

@@ -7,6 +7,7 @@ is in bounds and every vector aligned.
 import random
 from math import prod
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.builder import InsertPoint
@@ -442,7 +443,8 @@ class MemoryProgram:
         return [element]
 
 
-@settings(max_examples=25)
+@pytest.mark.slow
+@settings(max_examples=60)
 @given(st.randoms(use_true_random=False))
 def test_random_memory_programs_give_the_same(rng):
     program = MemoryProgram(rng)
@@ -450,7 +452,7 @@ def test_random_memory_programs_give_the_same(rng):
     assert_same(program.module, *passes[rng.choice([0, 0, 1, 2]) :])
 
 
-@settings(max_examples=15)
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False))
 def test_formed_programs_give_the_same(rng):
     """All passes keep what a program does, and what folds obeys the rules that legality checks."""

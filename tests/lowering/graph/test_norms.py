@@ -106,3 +106,29 @@ def test_softmax_of_masked_parts():
     model = Statistic(lambda x: (x.softmax(1), x.log_softmax(1)))
     for found, expected in zip(hidet.compile(model, x)(x), model(x.double()), strict=True):
         torch.testing.assert_close(found, expected.float(), rtol=1e-5, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("is_computed", [False, True], ids=["stored", "computed"])
+def test_batch_norm_of_concatenated_channels(is_computed):
+    """Moments are from distances to an element where a kernel has stored all, and exact."""
+
+    class Dense(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleList([nn.Conv2d(3, 24, 1), nn.Conv2d(3, 8, 1)])
+            nn.init.uniform_(self.parts[0].bias, 90, 110)
+            self.norm = nn.BatchNorm2d(32)
+
+        def forward(self, x):
+            parts = [part(x) for part in self.parts]
+            return self.norm(torch.cat([p.tanh() for p in parts] if is_computed else parts, 1))
+
+    model = Dense().to(memory_format=torch.channels_last)
+    exact, x = copy.deepcopy(model).double(), torch.randn(8, 3, 40, 41)
+    x = x.to(memory_format=torch.channels_last)
+    found = torch.compile(model, backend="hidet")(x)
+    if not is_computed:
+        assert_close(found, exact(x.double()), 5e-4)
+        assert_close(model.norm.running_var, exact.norm.running_var, 1e-5)
+    else:
+        torch.testing.assert_close(found[:, 24:], exact(x.double()).float()[:, 24:])

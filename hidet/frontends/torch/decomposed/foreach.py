@@ -21,6 +21,12 @@ def _listed(value: Any) -> Sequence[Any] | None:
     return value if isinstance(value, list | tuple) else None  # pyright: ignore[reportUnknownVariableType]
 
 
+def _with_elements(function: Callable[..., Tensor], *given: Any) -> list[Tensor]:
+    """Call a function as `for_each` does, with the elements of the last argument."""
+    *others, numbers = given
+    return for_each(function, *others, numbers.unbind())
+
+
 def _addcdiv(x: Tensor, one: Tensor, other: Tensor, value: Any = 1) -> Tensor:
     return x + value * (one / other)
 
@@ -52,9 +58,13 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 """What each operator calls."""
 
 FOREACH: dict[Any, Callable[..., Any]] = {
-    getattr(packet, overload): partial(for_each, function)
-    for packet, function in _FUNCTIONS.items()
-    for overload in packet.overloads()
-    if not overload.endswith("out")
+    **{
+        getattr(packet, overload): partial(for_each, function)
+        for packet, function in _FUNCTIONS.items()
+        for overload in packet.overloads()
+        if not overload.endswith("out")
+    },
+    aten._foreach_addcdiv.Tensor: partial(_with_elements, _addcdiv),
+    aten._foreach_addcmul.Tensor: partial(_with_elements, _addcmul),
 }
 """The decompositions of operators on lists."""

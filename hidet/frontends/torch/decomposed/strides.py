@@ -4,14 +4,14 @@ dynamo has traced what reads a result with the strides of the operator, so views
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 from torch.utils._python_dispatch import _disable_current_modes  # pyright: ignore[reportPrivateUsage]
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_map_only, tree_unflatten
 
 from hidet.frontends.torch.storage import Spec, physical_order
 
@@ -30,10 +30,13 @@ def keeping_strides(
     @wraps(function)
     def decomposition(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
-        values = tree_leaves((arguments, keywords, found))
-        if found is NotImplemented or (not always and all(map(_is_plain, values))):
+        leaves, tree = tree_flatten((arguments, keywords))
+        if found is NotImplemented:
             return found
-        orders = iter(_orders_of(operator, arguments, keywords))
+        if not always and all(map(_is_plain, (*leaves, *tree_leaves(found)))):
+            return found
+        specs = (Spec.of(x) if isinstance(x, Tensor) else x for x in leaves)
+        orders = iter(_orders_of(operator, tree, tuple(specs)))
         return tree_map_only(Tensor, lambda x: _in_order(x, next(orders)), found)
 
     return decomposition
@@ -43,16 +46,18 @@ def _is_plain(value: object) -> bool:
     return not isinstance(value, Tensor) or value.is_contiguous()
 
 
+@lru_cache(maxsize=1024)
 def _orders_of(
-    operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    operator: Any, tree: TreeSpec, leaves: tuple[Any, ...]
 ) -> list[tuple[int, ...] | None]:
     """Return the order of the dimensions in memory of each result of an operator.
 
-    It is called with fake tensors, outside of the graph that is traced.
+    It is called with fake tensors of these specs, outside of the graph that is traced.
     """
     with _disable_current_modes(), FakeTensorMode():
-        fakes: Any = tree_map_only(Tensor, lambda x: Spec.of(x).empty(), (arguments, keywords))
-        results = tree_leaves(operator(*fakes[0], **fakes[1]))
+        given = [leaf.empty() if isinstance(leaf, Spec) else leaf for leaf in leaves]
+        arguments, keywords = tree_unflatten(given, tree)
+        results = tree_leaves(operator(*arguments, **keywords))
         return [physical_order(each) for each in results if isinstance(each, Tensor)]
 
 
