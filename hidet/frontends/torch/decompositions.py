@@ -77,7 +77,7 @@ def decompositions(*, composite: bool = True) -> dict[Overload, Callable[..., An
     }
     table.update(torch_tables.get_decompositions(list(ADDED)))
     table.update(DECOMPOSED)
-    # dynamo traces `addcdiv_` of optimizers into it, from torch 2.12 or 2.13 on.
+    # The dynamo of torch 2.13 traces `addcdiv_` of optimizers into it.
     if hasattr(inductor_prims, "fma"):
         table[inductor_prims.fma] = _fma
     return table
