@@ -23,8 +23,8 @@ def keeping_strides(
 ) -> Decomposition:
     """Return a decomposition whose results have the strides of those of an operator.
 
-    Those with gaps keep their own. To find out takes some milliseconds: unless `always`, it is taken
-    for granted that all results are contiguous if all arguments are.
+    Those with gaps keep their own. To find out takes some milliseconds: unless `always`, it is
+    taken for granted that all results are contiguous if all arguments are.
     """
 
     @wraps(function)
