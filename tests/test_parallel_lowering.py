@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from captured_program import captured_program
 from torch import nn
-from torch._dynamo.exc import BackendCompilerFailed
 from torch.nn import functional
 from xdsl.parser import Parser
 
@@ -22,10 +22,10 @@ from hidet.backend.cache import Store
 from hidet.backend.toolchains import CompileReport, Toolchain
 from hidet.context import make_context
 from hidet.dialects.locations import located_text
-from hidet.driver import CompileOptions, compilation, parallel
+from hidet.driver import CompileOptions, parallel
 from hidet.driver.compilation import compile_program
 from hidet.driver.target import Target
-from hidet.errors import CompilationError, HidetError, PassError
+from hidet.errors import CompilationError, PassError
 from hidet.lowering.task.insert_barriers import InsertBarriersPass
 from hidet.runtime.times import CompileTimes
 
@@ -102,25 +102,10 @@ def _use_two_workers(monkeypatch):
 @pytest.fixture(scope="module")
 def programs():
     """Return the text of the program of each model, with locations."""
-    return {name: captured(make().eval().half(), shape) for name, (make, shape) in MODELS.items()}
-
-
-def captured(model, shape):
-    """Return the program that `torch.compile` passes to the compiler."""
-    texts = []
-
-    def capture(module, *arguments):
-        texts.append(located_text(module))
-        raise HidetError("the program is captured")
-
-    torch._dynamo.reset()
-    with pytest.MonkeyPatch.context() as patch, torch.no_grad():
-        patch.setattr(compilation, "compile_program", capture)
-        with pytest.raises(BackendCompilerFailed, match="is captured"):
-            torch.compile(model, backend="hidet", options={"use_cuda_graph": False})(
-                torch.randn(shape, dtype=torch.float16)
-            )
-    return texts[0]
+    return {
+        name: captured_program(make().eval().half(), torch.randn(shape, dtype=torch.float16))
+        for name, (make, shape) in MODELS.items()
+    }
 
 
 class CopyingToolchain(Toolchain):
@@ -335,6 +320,7 @@ def test_failing_compiler(compile_text, programs, worker):
 INTERRUPTED = """
 import signal, sys
 from hidet.backend.cache import Store
+from hidet.dialects.locations import located_text
 from hidet.driver import CompileOptions, parallel
 from test_parallel_lowering import *
 
