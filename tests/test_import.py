@@ -81,6 +81,28 @@ print(*sys.modules)
     assert loaded.isdisjoint(absent)
 
 
+def test_second_start_of_torch_compile():
+    """It loads neither the compiler nor what of inductor traces and prints graphs."""
+    program = (
+        "import sys, torch\n"
+        "x = torch.ones(4, requires_grad=True)\n"
+        "torch.compile(lambda x: x.erf().sum(), backend='hidet')(x).backward()\n"
+        "print(*sys.modules)"
+    )
+    for _ in range(2):
+        result = run_python(program)
+        assert result.returncode == 0, result.stderr
+        loaded = set(result.stdout.split())
+    absent = {
+        "hidet.lowering",
+        "hidet.driver.compilation",
+        "torch._inductor.debug",
+        "torch._inductor.lowering",
+        "triton",
+    }
+    assert loaded.isdisjoint(absent)
+
+
 def test_products_of_warp_groups_are_made_when_they_are_asked_for():
     """There are 96, with fragments that are large in memory."""
     result = run_python(

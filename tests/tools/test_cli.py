@@ -96,11 +96,12 @@ def test_cache_show(capsys, cache):
     used = artifact_key("add", "")
     age = time.time() + 60
     os.utime(cache.kernels.entry(used).path / "entry.json", (age, age))
-    folder, kernels, programs, winners, total, *latest = run_cache(capsys, cache, "show")
+    folder, kernels, programs, winners, traces, total, *latest = run_cache(capsys, cache, "show")
     assert folder == str(cache.folder.root)
     assert kernels.split() == ["kernels", "2", "entries", "4.00", "MB"]
     assert programs.split() == ["programs", "1", "entries", "0.00", "MB"]
     assert winners.split() == ["winners", "0", "entries", "0.00", "MB"]
+    assert traces.split() == ["traces", "0", "entries", "0.00", "MB"]
     assert total.split() == ["total", "3", "entries", "4.00", "MB"]
     assert len(latest) == 3
     assert latest[0].split()[2:] == ["kernels", used[:12], "2.00", "MB", "add"]

@@ -1,8 +1,8 @@
 """The content-addressed cache on disk.
 
 A `Store` is a folder with namespaces: `kernels` has binaries, `programs` lowered graphs, `winners`
-results of the tuner. An `ArtifactCache` is one namespace. All operations are safe for concurrent
-threads and processes, which may be killed at any time.
+results of the tuner, `traces` graphs of torch. An `ArtifactCache` is one namespace. All operations
+are safe for concurrent threads and processes, which may be killed at any time.
 """
 
 from hidet.backend.cache.artifacts import (

@@ -52,7 +52,9 @@ class Store:
         self._unchecked_bytes = max_bytes  # written since the size was last checked
         self.kept: dict[Path, Entry] = {}
         """The entries that could not be written, by the folder that they would have."""
-        self.kernels, self.programs, self.winners = (ArtifactCache(self, n) for n in NAMESPACES)
+        self.kernels, self.programs, self.winners, self.traces = (
+            ArtifactCache(self, namespace) for namespace in NAMESPACES
+        )
 
     def entries(self) -> list[EntryInfo]:
         """List all entries, the least recently used first."""

@@ -4,6 +4,7 @@
         kernels/<kk>/<key>/       an entry; kk are the first two digits of the key
         programs/<kk>/<key>/
         winners/<kk>/<key>/
+        traces/<kk>/<key>/
         temporary/                entries that are being written or removed
         locks/<kk>                held while an entry is being built
 
@@ -33,7 +34,7 @@ from hidet.backend.cache.entry import DESCRIPTION, DamagedEntryError, sync_folde
 from hidet.backend.temporary import discard
 from hidet.errors import CacheError
 
-NAMESPACES = ("kernels", "programs", "winners")
+NAMESPACES = ("kernels", "programs", "winners", "traces")
 
 GRACE_SECONDS = 600.0
 """Entries used more recently are not evicted, as a process may be about to open their files."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.node import map_arg
 
+from hidet import option
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import Boxed, by_precision
 from hidet.frontends.torch.constants import simplify_masks
@@ -27,6 +27,7 @@ from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.saved import pack_saved
 from hidet.frontends.torch.seeds import drawing, lift_draws, merge_draws, save_seeds
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.traced import TracedGraph, aot_compiler
 
 _CONVOLUTION = torch.ops.aten.convolution.default
 
@@ -40,7 +41,8 @@ def compile_torch(
     recomputes cheap values instead of saving them.
     """
     training = TrainingGraphs(partial(compile_aten, settings=settings))
-    through_aot = aot_autograd(
+    through_aot = aot_compiler(
+        str(settings),
         inference_compiler=partial(_compile_inference, settings),
         fw_compiler=training.forward,
         bw_compiler=training.backward,
@@ -49,7 +51,7 @@ def compile_torch(
         keep_inference_input_mutations=True,
     )
     lowered = _in_half(module, example_inputs) if settings["use_fp16"] else module
-    with looking_inside(), WholeAttention():
+    with looking_inside(), WholeAttention(), option.context(**settings.options):
         program = through_aot(lowered, example_inputs)
     if not settings["correctness_report"]:
         return program
@@ -92,10 +94,10 @@ def _compile_for_flags(
 
 def _compile_inference(
     settings: Settings, module: fx.GraphModule, example_inputs: Sequence[torch.Tensor]
-) -> Boxed:
+) -> TracedGraph:
     """Compile a graph without gradients, in which dynamo has marked the weights."""
     merge_draws(module.graph)
-    return compile_aten(module, static_inputs(), settings)
+    return TracedGraph(module, partial(compile_aten, static=static_inputs(), settings=settings))
 
 
 def _partition_joint(

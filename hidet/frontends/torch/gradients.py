@@ -20,6 +20,7 @@ from hidet.errors import HidetError
 from hidet.frontends.torch.compiling import Boxed, Programs, boxed
 from hidet.frontends.torch.imported import returning
 from hidet.frontends.torch.operators.emitter import draws_numbers
+from hidet.frontends.torch.traced import TracedGraph, saved_tensors_are_hooked
 
 
 class CompileGraph(Protocol):
@@ -69,21 +70,37 @@ class TrainingGraphs:
         self._missing: list[int] = []
         """The numbers of the saved tensors that calls do not compute at first."""
 
-    def forward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> Boxed:
+    def __reduce__(self) -> Any:
+        """Pickle it as it is before its graphs are compiled."""
+        return TrainingGraphs, (self._compile,)
+
+    def forward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> TracedGraph:
         """Compile the forward graph, at first without the saved intermediates."""
         metadata, static = _metadata(), static_inputs()
-        whole = partial(self._compile, module, static, changing=_are_trained(static))
+        compile_whole = partial(self._compile, static=static, changing=_are_trained(static))
         if metadata is None or metadata.num_mutated_inp_runtime_indices or not _is_pure(module):
-            return whole()
+            return TracedGraph(module, compile_whole)
+        return TracedGraph(
+            module, partial(self._compile_results, compile_whole, static, metadata.num_forward)
+        )
+
+    def _compile_results(
+        self,
+        compile_whole: Callable[[fx.GraphModule], Boxed],
+        static: Sequence[int],
+        count: int,
+        module: fx.GraphModule,
+    ) -> Boxed:
+        """Compile the first `count` results of the forward graph, unless nothing else is saved."""
         placeholders = list(module.graph.find_nodes(op="placeholder"))
         outputs: Any = module.graph.output_node().args[0]
-        self._count = metadata.num_forward
-        results, saved = outputs[: self._count], outputs[self._count :]
+        self._count = count
+        results, saved = outputs[:count], outputs[count:]
         known = [*placeholders, *results]
         self._missing = [n for n, node in enumerate(saved) if node not in known]
         if not self._missing:
-            return whole()
-        self._compile_forward = whole
+            return compile_whole(module)
+        self._compile_forward = partial(compile_whole, module)
         # Positions among the arguments, the results, and the dummy at the end.
         kept = [known.index(node) if node in known else -1 for node in saved]
         unwatched = {node for node in placeholders if not node.users or node in saved}
@@ -98,7 +115,7 @@ class TrainingGraphs:
         run_results = self._compile(only_results, static)
 
         def run(arguments: list[Any]) -> Sequence[Any]:
-            if self._programs or _are_saved_tensors_hooked():
+            if self._programs or saved_tensors_are_hooked():
                 return self._whole()(arguments)
             dummy = torch.empty(0, device=device)
             setattr(
@@ -115,8 +132,15 @@ class TrainingGraphs:
         """Return the full forward graph, compiled at the first call."""
         return self._programs.at("forward", self._compile_forward)
 
-    def backward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> Boxed:
-        """Compile the backward graph; torch calls this when it is first run."""
+    def backward(self, module: fx.GraphModule, example_inputs: Sequence[Any]) -> TracedGraph:
+        """Return the backward graph, which is compiled when it is first run."""
+        metadata = _metadata()
+        if metadata is not None:
+            metadata.bw_donated_idxs = []  # nothing is overwritten: it may run once more
+        return TracedGraph(module, self._compile_backward, later=True)
+
+    def _compile_backward(self, module: fx.GraphModule) -> Boxed:
+        """Compile the backward graph."""
         run_backward = self._compile(module, ())
         if not self._missing:
             return run_backward
@@ -162,9 +186,3 @@ def _is_pure(module: fx.GraphModule) -> bool:
     schemas: list[Any] = [getattr(node.target, "_schema", None) for node in module.graph.nodes]
     writes = any(schema is not None and schema.is_mutable for schema in schemas)
     return not writes and not any(draws_numbers(node) for node in module.graph.nodes)
-
-
-def _are_saved_tensors_hooked() -> bool:
-    """Return whether there are hooks on saved tensors, such as to offload them."""
-    autograd: Any = torch._C._autograd  # pyright: ignore
-    return autograd._top_saved_tensors_default_hooks(True) is not None

@@ -1,0 +1,241 @@
+"""Stored traces: another start finds what was traced, and nothing that another trace would give."""
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo.utils import counters
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn import functional
+from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import checkpoint
+
+import hidet
+from hidet.backend.cache import Store
+from hidet.frontends.torch.pickled import pickled, unpickled
+from hidet.frontends.torch.storage import Spec, share_storage
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path):
+    """Give the cache of a test, which is empty."""
+    with hidet.option.context(cache_dir=tmp_path):
+        yield Store(tmp_path)
+
+
+def start(function, *arguments, **keywords):
+    """Compile a function as a new process would, and call it; return results and cache counts."""
+    torch._dynamo.reset()
+    counters.clear()
+    result = torch.compile(function, backend="hidet", **keywords)(*arguments)
+    return result, counters["aot_autograd"]
+
+
+def is_found(function, *arguments, **keywords):
+    """Return whether a start finds the trace of an earlier one."""
+    return bool(start(function, *arguments, **keywords)[1]["autograd_cache_hit"])
+
+
+TABLE = torch.tensor([3.0, 1.0, 2.0])
+
+FUNCTIONS = {
+    "operators": lambda x: (x.sin() @ x.T).relu(),
+    "views": lambda x: (x, x.T, (x + 1)[1:, ::2], x.sin().T),
+    "constants": lambda x: x[:3, :3] * torch.tensor([1.0, 2.0, 3.0]) + torch.arange(3),
+    "captured": lambda x: x[:3, :3] * TABLE,
+    "write": lambda x: x.mul_(2)[0],
+    "sizes": lambda x: x.sum() / x.shape[0],
+    "complex": lambda x: torch.fft.rfft(x).real,
+    "eager part": lambda x: (x * 2).sin() + torch.linalg.eigvals(x).real.sum(),
+    "pair": lambda x: torch.sort(x.exp(), 0),
+    "attention": lambda x: functional.scaled_dot_product_attention(*[x.reshape(1, 2, 4, 8)] * 3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:hidet leaves:UserWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_inference(name):
+    """The second start does not trace, and computes the same."""
+    x = torch.randn(8, 8)
+    found = []
+    for counter in ("autograd_cache_saved", "autograd_cache_hit"):
+        argument = x.clone()
+        results, counts = start(FUNCTIONS[name], argument)
+        assert counts[counter] == 1
+        found.append((results, argument))
+    expected, other = x.clone(), found[0]
+    torch.testing.assert_close(other[0], FUNCTIONS[name](expected), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(other[1], expected)
+    torch.testing.assert_close(found[1], other, rtol=0, atol=0)
+
+
+class Network(nn.Module):
+    """A network with statistics, random numbers, and a part that is used twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.out = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = functional.dropout(self.norm(self.conv(x)).relu(), training=self.training)
+        return self.out(self.out(x.mean((2, 3))).tanh())
+
+
+def test_training():
+    """Results, gradients and statistics of a step are those of the first start, bit for bit."""
+    x, states = torch.randn(4, 3, 9, 9), []
+    for counter in ("autograd_cache_saved", "autograd_cache_hit"):
+        torch.manual_seed(1)
+        model = Network()
+        result, counts = start(model, x)
+        assert counts[counter] == 1
+        for _ in range(2):  # the first computes forward again, the second saves for backward
+            model.zero_grad()
+            torch.compile(model, backend="hidet")(x).square().sum().backward()
+        states.append([result, *(p.grad for p in model.parameters()), *model.buffers()])
+    torch.testing.assert_close(states[1], states[0], rtol=0, atol=0)
+    assert all(grad.abs().sum() > 0 for grad in states[0][1:5])
+
+
+def test_backward_of_a_stored_trace():
+    """Gradients are right, also where the first call in a process is one of training."""
+    weight = torch.randn(8, 8, requires_grad=True)
+
+    def loss(x):
+        return (x @ weight).tanh().square().sum()
+
+    x = torch.randn(8, 8)
+    (expected,) = torch.autograd.grad(loss(x), weight)
+    for is_hit in (False, True):
+        result, counts = start(loss, x)
+        assert bool(counts["autograd_cache_hit"]) == is_hit
+        for _ in range(2):
+            (grad,) = torch.autograd.grad(result, weight, retain_graph=True)
+            torch.testing.assert_close(grad, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_other_arguments_and_states():
+    """A trace is found under what it was traced for, alone."""
+
+    def function(x, y):
+        return torch.full((2,), 1.5) + (x @ y).sum()
+
+    x, y = torch.randn(4, 4), torch.randn(4, 4)
+    assert not is_found(function, x, y)
+    assert is_found(function, x, y)
+    assert not is_found(function, x, y.half().float().T)
+    assert not is_found(function, x.double(), y.double())
+    assert not is_found(function, x, y.clone().requires_grad_())
+    assert not is_found(function, x, y, options={"use_fp16": True})
+    assert not is_found(lambda x, y: torch.full((2,), 2.5) + (x @ y).sum(), x, y)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not is_found(function, x, y)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert not is_found(function, x, y)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert is_found(function, x, y)
+
+
+FACTOR = {"now": 2.0}
+
+
+@hidet.torch.register_op("test_traced::scale")
+def scale(x: torch.Tensor) -> torch.Tensor:
+    """Multiply by what is then the factor."""
+    return x * FACTOR["now"]
+
+
+def test_operators_of_users_are_traced_anew(monkeypatch):
+    """Their functions are inlined, and may have changed."""
+    x = torch.ones(4)
+    for factor in (2.0, 5.0):
+        monkeypatch.setitem(FACTOR, "now", factor)
+        result, counts = start(lambda x: scale(x) + 1, x)
+        assert result.tolist() == [factor + 1] * 4
+        assert counts["autograd_cache_saved"] == 0
+
+
+def test_functions_that_are_not_stored():
+    """Bodies of higher-order operators are not in the key, nor are hooks."""
+    x = torch.randn(4, 4, requires_grad=True)
+
+    def recomputed(x):
+        return checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False)
+
+    for _ in range(2):
+        assert not is_found(recomputed, x)
+    for _ in range(2):
+        with torch.autograd.graph.save_on_cpu():
+            assert not is_found(lambda x: x.sin().exp(), x)
+
+
+def test_damage(store):
+    """A damaged trace is traced again, with a warning."""
+    x = torch.randn(4, 4)
+    assert not is_found(torch.sin, x)
+    (trace,) = [entry for entry in store.entries() if entry.namespace == "traces"]
+    (trace.path / "trace.pickle").write_bytes(b"damaged")
+    with pytest.warns(hidet.backend.cache.CacheWarning, match="is damaged"):
+        assert not is_found(torch.sin, x)
+    assert is_found(torch.sin, x)
+
+
+def test_no_caches():
+    """Torch's switch holds."""
+    x = torch.randn(4, 4)
+    with torch._functorch.config.patch(enable_autograd_cache=False):
+        assert not is_found(torch.cos, x)
+    assert not is_found(torch.cos, x)
+    with torch._functorch.config.patch(enable_autograd_cache=False):
+        assert not is_found(torch.cos, x)
+
+
+def traced(function, *arguments):
+    """Return a graph of ATen operators."""
+    with FakeTensorMode() as mode:
+        return make_fx(function)(*map(mode.from_tensor, arguments))
+
+
+def layout(tensor):
+    """Return what there is to know about a fake tensor."""
+    return Spec.of(tensor), tensor.storage_offset(), tensor.untyped_storage().nbytes()
+
+
+def test_pickled():
+    """A graph is the same afterwards: code, names, values, memory that values share, lines."""
+
+    def function(x, y):
+        a, b = (x @ y).split([1, 3])
+        return a.T, b.to(torch.float16), torch.ops.aten.add.Tensor(a, 1.5, alpha=2)
+
+    module = traced(function, torch.randn(4, 4), torch.randn(4, 4).T)
+    module.register_buffer("constant", torch.arange(3.0))
+    with module.graph.inserting_before(module.graph.output_node()):
+        held = module.graph.get_attr("constant")
+        held.meta["val"] = FakeTensorMode().from_tensor(module.constant)
+    for node in module.graph.nodes:
+        node.stack_trace = f'  File "model.py", line {len(node.name)}, in forward'
+    module.recompile()
+    copy = unpickled(pickled(module))
+    assert copy.code == module.code
+    assert copy.constant.tolist() == [0, 1, 2]
+    for old, new in zip(module.graph.nodes, copy.graph.nodes, strict=True):
+        assert (new.op, new.name, new.target) == (old.op, old.name, old.target)
+        assert f'"model.py", line {len(old.name)}' in new.stack_trace
+        was, now = (tree_leaves(node.meta.get("val", [])) for node in (old, new))
+        assert list(map(layout, now)) == list(map(layout, was))
+    for graph in (module, copy):
+        named = {node.name: node.meta["val"] for node in graph.graph.nodes if "val" in node.meta}
+        assert share_storage(named["mm"], named["permute"])
+        assert not share_storage(named["mm"], named["add"])
+
+
+def test_what_is_not_pickled():
+    """Tensors that sizes, strides and a data type do not describe."""
+    assert pickled(traced(lambda x: x.conj() * 2, torch.ones(2, dtype=torch.complex64))) is None
+    module = traced(torch.sin, torch.ones(2))
+    module.graph.inserting_before(module.graph.output_node())
+    module.graph.create_node("call_function", lambda x: x, ())
+    assert pickled(module) is None
