@@ -98,7 +98,6 @@ def test_second_start_of_torch_compile():
         "hidet.driver.compilation",
         "torch._inductor.debug",
         "torch._inductor.lowering",
-        "triton",
     }
     assert loaded.isdisjoint(absent)
 
