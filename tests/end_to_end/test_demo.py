@@ -67,8 +67,7 @@ def test_output(shared_cache):
 @pytest.mark.parametrize(
     ("arch", "every"),
     [
-        ("sm_80", 5),
-        ("sm_90a", 3),
+        ("sm_90a", 4),
         pytest.param("sm_80", 1, marks=pytest.mark.slow),
         pytest.param("sm_90a", 1, marks=pytest.mark.slow),
     ],

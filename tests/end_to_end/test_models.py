@@ -89,7 +89,7 @@ def test_float32(name, device):
     ids=str,
 )
 @pytest.mark.parametrize("name", ["mlp", "lenet", "gpt"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_half(name, dtype, device):
     check(CASES[name], device, dtype)
 

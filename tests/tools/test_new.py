@@ -94,6 +94,7 @@ def test_few_files_change(grown):
         assert len(files) <= most[arguments.split()[0]]
 
 
+@pytest.mark.slow
 def test_operators_that_torch_decomposes_are_kept(grown):
     """Else they would never reach the importer; others need no such line."""
     copy, changed = grown
@@ -103,6 +104,7 @@ def test_operators_that_torch_decomposes_are_kept(grown):
     assert "\n    aten.logaddexp: " in (copy / path).read_text()
 
 
+@pytest.mark.slow
 def test_passes_stand_with_those_of_their_stage(grown):
     """In the registry, and as passes on kernels where the others are."""
     registry = (grown[0] / "hidet" / "universe.py").read_text()
@@ -117,6 +119,7 @@ def test_passes_stand_with_those_of_their_stage(grown):
         assert ("(KernelPass):" in file.read_text()) == (stage != "compute")
 
 
+@pytest.mark.slow
 def test_entries_of_the_changelog(grown):
     """Each is in the section of its kind."""
     sections = (grown[0] / "CHANGELOG.md").read_text().split("\n### ")

@@ -197,7 +197,14 @@ def all_kernels(toolchain):
 
 
 @pytest.mark.parametrize(
-    "toolchain", [Gxx(), Gxx(strict=True), Nvcc("sm_80"), Nvcc("sm_90a")], ids=str
+    "toolchain",
+    [
+        pytest.param(Gxx(), marks=pytest.mark.slow),
+        Gxx(strict=True),
+        Nvcc("sm_80"),
+        Nvcc("sm_90a"),
+    ],
+    ids=str,
 )
 def test_everything_that_is_printed_compiles(toolchain, tmp_path):
     try:

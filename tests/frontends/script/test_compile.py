@@ -260,6 +260,7 @@ def test_calls_that_are_refused(module, changes, message):
     assert [error.what for error in imported.unsupported.values()] == [message] * bool(message)
 
 
+@pytest.mark.slow
 def test_inductor(module):
     """Inductor takes calls of kernels into its programs."""
     compiled = torch.compile(make_function(module), backend="inductor", fullgraph=True)

@@ -54,6 +54,7 @@ FUNCTIONS = {
 
 @pytest.mark.filterwarnings("ignore:hidet leaves:UserWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.sample(5)
 def test_inference(name):
     """The second start does not trace, and computes the same."""
     x = torch.randn(8, 8)

@@ -138,9 +138,7 @@ def is_raised(seed: int) -> bool:
     return raised
 
 
-@pytest.mark.parametrize(
-    "seeds", [(0, 2, 7, 40, 44), pytest.param(range(150), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("seeds", [(0, 2, 40), pytest.param(range(150), marks=pytest.mark.slow)])
 def test_random_programs(seeds):
     """Most programs become one operator, with the same numbers."""
     raised = [is_raised(seed) for seed in seeds]

@@ -82,7 +82,7 @@ def check_convolution(check, x, w, options, kernels, choices):
 @pytest.mark.parametrize(
     "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 10))]
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_random_convolutions(check, choose, seed):
     """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
     draw = random.Random(seed)
@@ -120,6 +120,7 @@ def test_single_pixels_with_channels_first(check, choose, choice):
 @pytest.mark.parametrize(
     "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 8))]
 )
+@pytest.mark.sample(1)
 def test_few_channels(check, choose, seed):
     """Taps of a row are channels of windows, whatever sizes, paddings and vertical steps."""
     draw = random.Random(seed)

@@ -178,6 +178,7 @@ STAGED = Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 3, grid=3, epilogue="staged")
     ("m", "n", "k", "blocking"),
     [(33, 51, 41, SMALL), (5, 200, 300, SMALL), (5, 200, 304, STAGED), (130, 51, 41, STAGED)],
 )
+@pytest.mark.sample(2)
 def test_sizes(check, choose, m, n, k, blocking):
     """Rows that are no multiple of 16 bytes, deep and flat products, with an epilogue."""
     x, w, b = (torch.randn(*shape).half() for shape in ((m, k), (k, n), (n,)))
@@ -206,7 +207,7 @@ def test_sizes(check, choose, m, n, k, blocking):
     ],
 )
 @pytest.mark.parametrize("has_bias", [False, True])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_staged_rows_that_are_not_aligned(check, choose, blocking, has_bias):
     """Warps store rows of an odd number of elements; a bias is not read out of bounds."""
     m, n, k = 150, 301, 72

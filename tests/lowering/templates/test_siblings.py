@@ -70,7 +70,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize(("blocking", "dtype"), HEADS.values(), ids=HEADS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_products_of_several_widths(check, choose, monkeypatch, blocking, dtype):
     """Queries, and fewer keys and values, each with a bias; weights as torch has them."""
     monkeypatch.setattr(fuse, "worth_sharing", lambda *_: True)
