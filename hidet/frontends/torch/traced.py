@@ -46,7 +46,8 @@ class TracedGraph(OutputCode):
         self._boxed_call = True
         self._compile = compile_graph
         self._later = later
-        self._stored = pickled(module)  # now, as to compile a graph may change it
+        # Now, as to compile a graph may change it.
+        self._stored = pickled(module) if config.enable_autograd_cache else None
         self._start(lambda: compile_graph(module))
 
     def _start(self, compile_now: Callable[[], Boxed]) -> None:
