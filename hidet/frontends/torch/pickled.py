@@ -15,14 +15,14 @@ from torch.fx.node import map_aggregate
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._pytree import tree_map_only
 
-from hidet.frontends.torch.locations import user_frame
 from hidet.frontends.torch.operators.emitter import Overload
 
 
 def pickled(module: fx.GraphModule) -> bytes | None:
     """Return a graph of ATen operators as bytes; None if it holds what cannot be pickled.
 
-    Of the metadata of nodes they have what the importer reads: the values and the user's lines.
+    Of the metadata of nodes they have the values, but not the lines of the user: in the process
+    that reads them these may be others.
     """
     try:
         return pickle.dumps(_flattened(module))
@@ -70,14 +70,13 @@ class _Value:
 
 @dataclass(frozen=True)
 class _Node:
-    """A node. `arguments` are positional and keyword ones; `line` is one of a stack trace."""
+    """A node; `arguments` are positional and keyword ones."""
 
     operation: str
     name: str
     target: Any
     arguments: Any
     value: Any
-    line: str | None
 
 
 @dataclass(frozen=True)
@@ -142,9 +141,7 @@ def _flattened(module: fx.GraphModule) -> _Graph:
         target = _Operator(node.target.name()) if is_operator else node.target
         arguments = map_aggregate((node.args, node.kwargs), result)
         value = tree_map_only(torch.Tensor, describe, node.meta.get("val"))
-        frame = user_frame(node)
-        line = None if frame is None else f'File "{frame[0]}", line {frame[1]}'
-        nodes.append(_Node(node.op, node.name, target, arguments, value, line))
+        nodes.append(_Node(node.op, node.name, target, arguments, value))
     return _Graph(nodes, held, describe.sizes)
 
 
@@ -163,7 +160,6 @@ def _restored(flat: _Graph) -> fx.GraphModule:
             node = graph.create_node(each.operation, target, args, kwargs, each.name)
             if each.value is not None:
                 node.meta["val"] = tree_map_only(_Value, make, each.value)
-            node.stack_trace = each.line
             nodes.append(node)
         return fx.GraphModule(flat.held, graph)
 

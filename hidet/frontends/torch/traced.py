@@ -7,6 +7,7 @@ of ATen operators, as programs have a cache of their own, and all is stored in o
 """
 
 import pickle
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +21,12 @@ from torch._functorch import config
 from torch._functorch._aot_autograd import autograd_cache
 from torch._functorch._aot_autograd.schemas import SerializableAOTDispatchCompiler
 from torch._functorch.aot_autograd import aot_module_simplified
+from torch._inductor import config as inductor_config
 from torch._inductor.output_code import OutputCode
+from torch._subclasses import FakeTensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
+from hidet.errors import CacheError
 from hidet.frontends.torch.compiling import Boxed, Programs
 from hidet.frontends.torch.pickled import pickled, unpickled
 
@@ -29,6 +34,18 @@ CompileGraph = Callable[[fx.GraphModule], Boxed]
 """Compiles a graph of ATen operators. To be stored with the graph, it can be pickled."""
 
 _OPS: Any = torch._ops  # pyright: ignore[reportPrivateUsage]
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter, FakeTensor)
+
+_TRACED = ("ADInplace", "Autocast", "Autograd", "Composite", "Functionalize", "Python")
+"""The beginnings of dispatch keys whose kernels are traced."""
+
+_KNOWN = {
+    "unsafe_marked_cacheable_functions": {
+        f"torch.amp.autocast_mode.{name}": "" for name in ("_enter_autocast", "_exit_autocast")
+    }
+}
+"""Functions that torch could know that it may store."""
 
 _OF_TORCH = {"aten", "prims", "prim", "torch_nn"}
 """The namespaces of operators whose code changes with the version of torch alone."""
@@ -113,7 +130,8 @@ def aot_compiler(
             return flatten_graph_inputs(module, example_inputs, compile_graph)
         nodes = _unwrapped(module).graph.nodes
         name = f"a graph of {sum(node.op.startswith('call') for node in nodes)} operators"
-        with _storing(determined_by, name, may_be_stored=_may_be_stored(nodes)):
+        may_be_stored = _is_torch_itself() and _may_be_stored(nodes, example_inputs)
+        with _storing(determined_by, name, may_be_stored=may_be_stored):
             return disable(aot_module_simplified(module, example_inputs, **arguments))
 
     return compile_graph
@@ -131,18 +149,23 @@ def _storing(determined_by: str, name: str, *, may_be_stored: bool) -> Generator
     """
     from hidet.driver.traces import TraceCache
 
-    traces = TraceCache.current()
+    traces, errors = TraceCache.current(), list[CacheError]()
 
     def key_of(module: Any, example_inputs: Sequence[Any], aot_config: Any, *_: Any) -> Any:
         return TraceCache.key(determined_by, _hash_of(module, example_inputs, aot_config)), []
 
     def find(local: bool, remote: object, key: str) -> Generator[tuple[Any, bytes, bool]]:
-        trace = traces.load(key)
+        try:
+            trace = traces.load(key)
+        except CacheError as error:  # which torch would log
+            errors.append(error)
+            raise
         if trace is not None:
             yield pickle.loads(trace), trace, True
 
     def write(key: str, trace: bytes) -> None:
-        traces.save(key, trace, name)
+        if not errors:
+            traces.save(key, trace, name)
 
     flags = {
         "enable_autograd_cache": config.enable_autograd_cache and may_be_stored,
@@ -155,8 +178,10 @@ def _storing(determined_by: str, name: str, *, may_be_stored: bool) -> Generator
         _write_to_local_cache=staticmethod(write),
     )
     own_key = patch.object(autograd_cache, "autograd_cache_key", key_of)
-    with config.patch(flags), own_key, own_files:
+    with config.patch(flags), inductor_config.patch(_KNOWN), own_key, own_files:
         yield
+    if errors:
+        raise errors[0]
 
 
 def _hash_of(module: Any, example_inputs: Sequence[Any], aot_config: Any) -> str:
@@ -170,8 +195,24 @@ def _hash_of(module: Any, example_inputs: Sequence[Any], aot_config: Any) -> str
         autograd_cache.check_cacheable(module)
         pickler = autograd_cache.AOTAutogradCachePickler(module)
         static = aot_config.static_input_indices
-        details = (_state(), module, list(example_inputs), aot_config, static)
+        inputs = list(example_inputs)
+        details = (_state(), module, inputs, _places(inputs), aot_config, static)
         return pickler.get_hash(details)
+
+
+def _places(inputs: Sequence[Any]) -> list[tuple[int, int, int] | None]:
+    """Return where arguments lie that share a storage: its number, its size and the offset."""
+    storages = [
+        StorageWeakRef(each.untyped_storage()) if isinstance(each, torch.Tensor) else None
+        for each in inputs
+    ]
+    counts, numbers = Counter(storages), {each: n for n, each in enumerate(dict.fromkeys(storages))}
+    return [
+        None
+        if storage is None or counts[storage] == 1
+        else (numbers[storage], each.untyped_storage().nbytes(), int(each.storage_offset()))
+        for each, storage in zip(inputs, storages, strict=True)
+    ]
 
 
 def _state() -> tuple[object, ...]:
@@ -198,16 +239,35 @@ def _unwrapped(module: Any) -> fx.GraphModule:
     return getattr(module, "gm", module)
 
 
-def _may_be_stored(nodes: Iterable[fx.Node]) -> bool:
+def _may_be_stored(nodes: Iterable[fx.Node], example_inputs: Iterable[Any]) -> bool:
     """Return whether no code but torch's determines what a graph is traced to.
 
-    Operators of a user are traced into, and so are their gradients and the bodies of higher-order
-    operators, which a graph holds. Torch itself checks the functions.
+    Operators of a user are traced into, and so are their gradients, the methods of subclasses of
+    tensors, and the bodies of higher-order operators, which a graph holds. Torch itself checks the
+    functions.
     """
-    return not saved_tensors_are_hooked() and all(
-        node.op in ("placeholder", "call_method", "output")
-        or (node.op == "call_function" and _is_no_operator_of_user(node.target))
-        for node in nodes
+    return (
+        not saved_tensors_are_hooked()
+        and all(
+            type(each) in _PLAIN or not isinstance(each, torch.Tensor) for each in example_inputs
+        )
+        and all(
+            node.op in ("placeholder", "call_method", "output")
+            or (node.op == "call_function" and _is_no_operator_of_user(node.target))
+            for node in nodes
+        )
+    )
+
+
+def _is_torch_itself() -> bool:
+    """Return whether no code of a user takes part in tracing torch's own operators."""
+    library: Any = torch.library
+    unsaved: list[str] = config._save_config_ignore  # pyright: ignore[reportPrivateUsage]
+    kernels = (each for each in library._impls if each.startswith("aten/"))
+    return (
+        not any(each.rpartition("/")[2].startswith(_TRACED) for each in kernels)
+        and not any(each.startswith("aten") for each in library._defs)
+        and not any(callable(getattr(config, name)) for name in unsaved)
     )
 
 

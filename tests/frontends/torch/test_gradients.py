@@ -1,5 +1,6 @@
 """Training: forward and backward graphs are compiled, and gradients are those of eager torch."""
 
+import copy
 import warnings
 
 import pytest
@@ -316,3 +317,34 @@ def test_training_with_dropout():
         others.append(last_losses(model, model, range(6)).mean())
     for other in others:
         assert (other - eager.mean()).abs() > 4 * error, (others, eager)
+
+
+class Counting(nn.Module):
+    """A module that writes a buffer, and reads the old and the new content."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        self.register_buffer("count", torch.ones(3))
+
+    def forward(self, x):
+        y = self.linear(x) * self.count.clone()
+        self.count.add_(1)
+        return y * self.count.square()
+
+
+def test_buffers_that_forward_writes():
+    """The backward graph reads what they held, in the first step and later."""
+    model = Counting()
+    reference, run = copy.deepcopy(model), compiled(model)
+    x = torch.randn(2, 3)
+    for _ in range(3):
+        for each in (run, reference):
+            model.zero_grad()
+            reference.zero_grad()
+            each(x).sum().backward()
+            grads = [p.grad for p in (model if each is run else reference).parameters()]
+            if each is run:
+                found = grads
+        torch.testing.assert_close(found, grads)
+        assert torch.equal(model.count, reference.count)
