@@ -26,7 +26,7 @@ def pickled(module: fx.GraphModule) -> bytes | None:
     """
     try:
         return pickle.dumps(_flattened(module))
-    except (TypeError, AttributeError, pickle.PicklingError):
+    except (TypeError, AttributeError, RuntimeError, pickle.PicklingError):
         return None
 
 
