@@ -91,9 +91,14 @@ class ProgramCache:
                 CacheWarning,
                 stacklevel=2,
             )
+            self._programs.remove(key)
             return None
         artifacts = self.binaries(plan)
-        return None if artifacts is None else Program(plan, artifacts)
+        if artifacts is None:
+            # What replaces it may name other binaries: comments in sources have lines of the user.
+            self._programs.remove(key)
+            return None
+        return Program(plan, artifacts)
 
     def binaries(self, plan: Plan) -> dict[str, bytes] | None:
         """Return the binaries of a plan, by their keys, or None if one is missing or damaged."""

@@ -261,6 +261,7 @@ def test_compiled_programs(tmp_path):
     assert compile_two(TWO, folder).report.cached
 
 
+@pytest.mark.slow
 def test_strict_kernels_are_not_measured(tmp_path):
     strict = compile_two(TWO, tmp_path / "cache", search_space=2, strict=True)
     check(strict)
@@ -275,6 +276,7 @@ def cpu_target(store):
     return Target(Gxx(), Arch.parse("cpu"), options, store, "cpu")
 
 
+@pytest.mark.slow
 def test_builder_finds_the_culprit(store, problem, monkeypatch):
     """One candidate that does not compile, in a run with others, is the only one rejected."""
     the_problem = problem()

@@ -158,6 +158,7 @@ def test_sample_of_nodes():
     assert found["passes"] >= 0.7 * len(names)  # a sample may hold more of what is refused
 
 
+@pytest.mark.slow
 def test_sample_of_programs():
     names = sample(COMPILED_STEP)
     assert outcomes(names, compiled=True)["passes"] >= 1

@@ -52,7 +52,8 @@ def test_numbers(program):
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
-@pytest.mark.parametrize("architecture", ["sm_80", pytest.param("sm_90a", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+@pytest.mark.slow
 def test_nvcc_takes_the_sources(architecture, tmp_path):
     """All of them are CUDA C++ for an old and a new GPU."""
     sources = [program.build().source() for program in PROGRAMS]

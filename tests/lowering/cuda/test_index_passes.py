@@ -338,6 +338,7 @@ class PipelinedProgram(Program):
 
 @settings(max_examples=300)
 @given(st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_pipelined_programs_keep_their_trace(rng):
     """Divisions may be of what is negative, of inner loops, of sums, and of other quotients."""
     program = PipelinedProgram(rng)
