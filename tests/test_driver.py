@@ -253,6 +253,8 @@ def test_intact_entry_with_a_wrong_plan_is_a_miss(compile_text, pipeline, cache_
     with pytest.warns(CacheWarning, match=r"cannot be used and is compiled again: object"):
         graph = compile_text()
     _check(graph)
+    _check(compile_text())
+    assert pipeline.runs == 1
 
 
 def test_killed_between_kernels_and_program(compile_text, pipeline, monkeypatch):

@@ -119,8 +119,8 @@ def _keep_old_content(graph: fx.Graph) -> None:
 
     It finds the new content in an argument. So what it reads of the old one is saved.
     """
+    first = next(node for node in graph.nodes if node.op != "placeholder")
     for write, argument in updates_of(graph).items():
-        first = next(node for node in graph.nodes if node.op != "placeholder")
         with graph.inserting_before(first):
             old = graph.call_function(torch.ops.aten.clone.default, (argument,))
         value = argument.meta["val"].clone()

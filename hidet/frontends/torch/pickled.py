@@ -4,16 +4,13 @@ Torch's own GraphPickler refuses functions that are not torch's, such as `saved.
 """
 
 import pickle
-from collections.abc import Sequence
-from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
-from torch.fx.node import map_aggregate
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._pytree import tree_map_only
 
 from hidet.frontends.torch.operators.emitter import Overload
 
@@ -24,154 +21,93 @@ def pickled(module: fx.GraphModule) -> bytes | None:
     Of the metadata of nodes they have the values, but not the lines of the user: in the process
     that reads them these may be others.
     """
+    stream, nodes = BytesIO(), list(module.graph.nodes)
+    pickler = _Pickler(stream, nodes)
+    names = {str(node.target) for node in nodes if node.op == "get_attr"}
     try:
-        return pickle.dumps(_flattened(module))
+        pickler.dump((len(nodes), {name: getattr(module, name) for name in names}))
+        for node in nodes:
+            call = node.op, node.target, node.args, node.kwargs, node.name
+            pickler.dump((call, node.meta.get("val")))
     except (TypeError, AttributeError, RuntimeError, pickle.PicklingError):
         return None
+    return stream.getvalue()
 
 
 def unpickled(stored: bytes) -> fx.GraphModule:
     """Return the graph of these bytes."""
-    flat: _Graph = pickle.loads(stored)
-    return _restored(flat)
-
-
-@dataclass(frozen=True)
-class _Operator:
-    """An operator, such as "aten::add.Tensor"."""
-
-    name: str
-
-    def find(self) -> Any:
-        """Return the operator."""
-        namespace, name = self.name.split("::")
-        name, _, overload = name.partition(".")
-        return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
-
-
-@dataclass(frozen=True)
-class _Result:
-    """The result of a node, by its position in the graph."""
-
-    position: int
-
-
-@dataclass(frozen=True)
-class _Value:
-    """A fake tensor: a view, in elements, of a storage, which has a number."""
-
-    storage: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-    dtype: torch.dtype
-    device: torch.device
-
-
-@dataclass(frozen=True)
-class _Node:
-    """A node; `arguments` are positional and keyword ones."""
-
-    operation: str
-    name: str
-    target: Any
-    arguments: Any
-    value: Any
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """A graph: its nodes, the tensors that it holds, and the bytes of each storage of values."""
-
-    nodes: list[_Node]
-    held: dict[str, torch.Tensor]
-    sizes: list[int]
-
-
-class _Describer:
-    """Describes fake tensors, and numbers their storages."""
-
-    def __init__(self) -> None:
-        self.sizes: list[int] = []
-        """The bytes of each storage."""
-        self._numbers: dict[StorageWeakRef, int] = {}
-
-    def __call__(self, tensor: torch.Tensor) -> _Value:
-        """Return the value of a tensor."""
-        storage = _plain(tensor).untyped_storage()
-        number = self._numbers.setdefault(StorageWeakRef(storage), len(self.sizes))
-        if number == len(self.sizes):
-            self.sizes.append(storage.nbytes())
-        layout = tuple(tensor.shape), tensor.stride(), int(tensor.storage_offset())
-        return _Value(number, *layout, tensor.dtype, tensor.device)
-
-
-class _Maker:
-    """Makes fake tensors of values, on as many storages."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._mode = FakeTensorMode()
-        bases = (torch.empty(size, dtype=torch.int8, device="meta") for size in sizes)
-        self._storages = [base.untyped_storage() for base in bases]
-
-    def __call__(self, value: _Value) -> FakeTensor:
-        """Return the tensor of a value."""
-        tensor: Any = torch.empty(0, dtype=value.dtype, device="meta")
-        tensor.set_(self._storages[value.storage], value.offset, value.shape, value.strides)
-        return FakeTensor(self._mode, tensor, value.device)
-
-
-def _flattened(module: fx.GraphModule) -> _Graph:
-    """Return a graph without references between its nodes.
-
-    Raises:
-        TypeError: it holds other values than plain tensors.
-    """
-    positions = {node: number for number, node in enumerate(module.graph.nodes)}
-    holding = module.graph.find_nodes(op="get_attr")
-    held = {str(node.target): _plain(getattr(module, str(node.target))) for node in holding}
-    describe = _Describer()
-
-    def result(each: Any) -> Any:
-        return _Result(positions[each]) if isinstance(each, fx.Node) else each
-
-    nodes: list[_Node] = []
-    for node in module.graph.nodes:
-        is_operator = isinstance(node.target, Overload)
-        target = _Operator(node.target.name()) if is_operator else node.target
-        arguments = map_aggregate((node.args, node.kwargs), result)
-        value = tree_map_only(torch.Tensor, describe, node.meta.get("val"))
-        nodes.append(_Node(node.op, node.name, target, arguments, value))
-    return _Graph(nodes, held, describe.sizes)
-
-
-def _restored(flat: _Graph) -> fx.GraphModule:
-    """Return the graph that was flattened."""
-    graph, nodes = fx.Graph(), list[fx.Node]()
-
-    def result(each: Any) -> Any:
-        return nodes[each.position] if isinstance(each, _Result) else each
-
+    unpickler, graph = _Unpickler(BytesIO(stored)), fx.Graph()
     with unset_fake_temporarily():
-        make = _Maker(flat.sizes)
-        for each in flat.nodes:
-            args, kwargs = map_aggregate(each.arguments, result)
-            target = each.target.find() if isinstance(each.target, _Operator) else each.target
-            node = graph.create_node(each.operation, target, args, kwargs, each.name)
-            if each.value is not None:
-                node.meta["val"] = tree_map_only(_Value, make, each.value)
-            nodes.append(node)
-        return fx.GraphModule(flat.held, graph)
+        count, held = unpickler.load()
+        for _ in range(count):
+            call, value = unpickler.load()
+            node = graph.create_node(*call)
+            if value is not None:
+                node.meta["val"] = value
+            unpickler.nodes.append(node)
+        return fx.GraphModule(held, graph)
 
 
-def _plain(tensor: object) -> torch.Tensor:
-    """Return a tensor that its sizes, strides and data type describe."""
-    if (
-        type(tensor) not in (torch.Tensor, torch.nn.Parameter, FakeTensor)
-        or not isinstance(tensor, torch.Tensor)
-        or tensor.layout is not torch.strided
-        or tensor.is_conj()
-        or tensor.is_neg()
-    ):
-        raise TypeError(f"{type(tensor).__name__} is no plain tensor")
-    return tensor
+class _Pickler(pickle.Pickler):
+    """Writes nodes by their position, operators by their name, and fake tensors by their layout."""
+
+    def __init__(self, stream: BytesIO, nodes: list[fx.Node]) -> None:
+        super().__init__(stream)
+        self._positions = {node: number for number, node in enumerate(nodes)}
+        self._storages: dict[StorageWeakRef, int] = {}
+
+    def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
+        """Return how `_Unpickler` finds or makes an object; None if it is pickled as usual.
+
+        Raises:
+            TypeError: a fake tensor has more than a layout and a data type.
+        """
+        if isinstance(obj, fx.Node):
+            return "node", self._positions[obj]
+        if isinstance(obj, Overload):
+            return "operator", obj.name()
+        if not isinstance(obj, FakeTensor):
+            return None
+        if obj.layout is not torch.strided or obj.is_conj() or obj.is_neg():
+            raise TypeError("a layout does not describe the tensor")
+        storage = obj.untyped_storage()
+        number = self._storages.setdefault(StorageWeakRef(storage), len(self._storages))
+        layout = int(obj.storage_offset()), tuple(obj.shape), obj.stride()
+        return "tensor", number, storage.nbytes(), layout, obj.dtype, obj.device
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` writes, fake tensors on the storages that they share."""
+
+    def __init__(self, stream: BytesIO) -> None:
+        super().__init__(stream)
+        self.nodes: list[fx.Node] = []
+        """Those that are read already."""
+        self._mode = FakeTensorMode()
+        self._storages: dict[int, torch.UntypedStorage] = {}
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Return the object of what `persistent_id` returned."""
+        kind: str = pid[0]
+        found: Any = pid[1:]
+        if kind == "node":
+            return self.nodes[found[0]]
+        return _operator(*found) if kind == "operator" else self._tensor(*found)
+
+    def _tensor(
+        self, number: int, size: int, layout: Any, dtype: torch.dtype, device: torch.device
+    ) -> FakeTensor:
+        """Return a fake tensor."""
+        if number not in self._storages:
+            base = torch.empty(size, dtype=torch.int8, device="meta")
+            self._storages[number] = base.untyped_storage()
+        tensor: Any = torch.empty(0, dtype=dtype, device="meta")
+        tensor.set_(self._storages[number], *layout)
+        return FakeTensor(self._mode, tensor, device)
+
+
+def _operator(name: str) -> Any:
+    """Return the operator of a name, such as "aten::add.Tensor"."""
+    namespace, _, name = name.partition("::")
+    name, _, overload = name.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")

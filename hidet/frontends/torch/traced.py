@@ -36,6 +36,7 @@ CompileGraph = Callable[[fx.GraphModule], Boxed]
 _OPS: Any = torch._ops  # pyright: ignore[reportPrivateUsage]
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter, FakeTensor)
+"""The classes of tensors whose operators are not traced into methods of a user."""
 
 _TRACED = ("ADInplace", "Autocast", "Autograd", "Composite", "Functionalize", "Python")
 """The beginnings of dispatch keys whose kernels are traced."""
@@ -248,9 +249,7 @@ def _may_be_stored(nodes: Iterable[fx.Node], example_inputs: Iterable[Any]) -> b
     """
     return (
         not saved_tensors_are_hooked()
-        and all(
-            type(each) in _PLAIN or not isinstance(each, torch.Tensor) for each in example_inputs
-        )
+        and all(type(each) in _PLAIN for each in example_inputs if isinstance(each, torch.Tensor))
         and all(
             node.op in ("placeholder", "call_method", "output")
             or (node.op == "call_function" and _is_no_operator_of_user(node.target))
