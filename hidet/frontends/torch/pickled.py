@@ -88,11 +88,13 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         """Return the object of what `persistent_id` returned."""
-        kind: str = pid[0]
-        found: Any = pid[1:]
-        if kind == "node":
-            return self.nodes[found[0]]
-        return _operator(*found) if kind == "operator" else self._tensor(*found)
+        kind, *found = pid
+        made: Any = {"node": self._node, "operator": _operator, "tensor": self._tensor}[kind]
+        return made(*found)
+
+    def _node(self, position: int) -> fx.Node:
+        """Return the node at a position."""
+        return self.nodes[position]
 
     def _tensor(
         self, number: int, size: int, layout: Any, dtype: torch.dtype, device: torch.device
