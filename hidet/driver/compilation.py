@@ -22,22 +22,27 @@ from hidet.runtime.times import CompileTimes
 
 
 def compile_program(
-    module: ModuleOp, text: str, key: str, target: Target, report: CompileTimes
+    module: ModuleOp | str, text: str, key: str, target: Target, report: CompileTimes
 ) -> Program:
     """Lower a program in place, print and build its kernels, and read its plan.
 
-    `text` is the same program, `key` names its folder in `dump_dir`. For errors see
-    `hidet.driver.compile_graph`.
+    `text` is the same program, and may be `module`, too; `key` names its folder in `dump_dir`. For
+    errors see `hidet.driver.compile_graph`.
     """
     options, toolchain, store = target.options, target.toolchain, target.store
     dump = Dump(options.dump_dir, key)
     settings = options.for_passes(str(target.arch))
     tuner = make_tuner(target)
+
+    def parse() -> ModuleOp:
+        return Parser(make_context(), text).parse_module()
+
+    module = parse() if isinstance(module, str) else module
     lowering = Lowering(
         module,
         dump,
         report,
-        again=lambda: Parser(make_context(), text).parse_module(),
+        again=parse,
         verify=settings.verify,
     )
     with KernelBuilds(

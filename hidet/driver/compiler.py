@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 @resource_errors("the program cannot be compiled")
 def compile_graph(
-    module: ModuleOp, *, device: torch.device, options: Mapping[str, object] | None = None
+    module: ModuleOp | str, *, device: torch.device, options: Mapping[str, object] | None = None
 ) -> CompiledGraph:
     """Compile a program of the graph dialect for a device, or load it from the cache.
 
     Args:
-        module: the program, with the function `@forward`. It may be lowered in place.
+        module: the program, with the function `@forward`, or its text. It may be lowered in place.
         device: the device.
         options: overrides of `hidet.option`, by the names of `CompileOptions`.
 

@@ -115,7 +115,7 @@ class LoadedGraph(FlowGraph):
             self._check_interface(functions[0])
         except _BROKEN as error:
             raise self._damaged(f"its program: {str(error).partition(chr(10))[0]}") from error
-        return replace(self.interface, module=module)
+        return replace(self.interface, program=module)
 
     def __call__(self, *inputs: Any) -> Any:
         """Return the output, or a list of several."""

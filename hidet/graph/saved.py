@@ -20,7 +20,7 @@ import hidet
 from hidet.driver.compiler import binaries_of, machine_of, own_key
 from hidet.errors import HidetError
 from hidet.frontends.torch.direct import DirectCall
-from hidet.frontends.torch.imported import ImportedGraph, Returned
+from hidet.frontends.torch.imported import Interface, Returned
 from hidet.frontends.torch.program import output_of, read
 from hidet.frontends.torch.storage import Spec, View
 from hidet.frontends.trace.flow_graph import BuiltGraph, FlowGraph
@@ -100,7 +100,7 @@ class _Writer:
     """
 
     def __init__(
-        self, interface: ImportedGraph, arguments: Sequence[Spec | torch.Tensor | None]
+        self, interface: Interface, arguments: Sequence[Spec | torch.Tensor | None]
     ) -> None:
         self.interface = interface
         self.arguments = arguments

@@ -16,7 +16,6 @@ from typing import ClassVar
 from hidet.backend.device import INCLUDE_DIR, header_digest
 from hidet.backend.temporary import remove_tree, temporary_folder
 from hidet.backend.toolchains.processes import Processes
-from hidet.dialects.cuda.names import symbol_of
 from hidet.errors import CompilationError, CompilerNotFoundError
 
 MAX_BINARY_BYTES = 1 << 30
@@ -119,6 +118,8 @@ class Toolchain(ABC):
 
     def symbol(self, kernel: str) -> str:
         """Return the name of a kernel's function in the binary."""
+        from hidet.dialects.cuda.names import symbol_of  # a warm start needs no dialects
+
         return self.entry(symbol_of(kernel))
 
     def entry(self, symbol: str) -> str:

@@ -1,36 +1,34 @@
-"""Lowers dynamo's graphs through AOTAutograd, which functionalizes and decomposes them."""
+"""Lowers dynamo's graphs through AOTAutograd, which functionalizes and decomposes them.
 
-from collections.abc import Callable, Collection, Sequence
+What only a new graph needs is imported when there is one: a start with stored traces loads neither
+the importer, nor dialects, nor decompositions.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 from torch import fx
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.node import map_arg
-from torch.utils.checkpoint import CheckpointPolicy
 
 from hidet import option
 from hidet.frontends.torch.attention import WholeAttention
 from hidet.frontends.torch.compiling import Boxed, by_precision
-from hidet.frontends.torch.constants import simplify_masks
 from hidet.frontends.torch.correctness import Reporting
 from hidet.frontends.torch.custom_op import looking_inside
-from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.gradients import TrainingGraphs, static_inputs
-from hidet.frontends.torch.imported import updates_of
-from hidet.frontends.torch.importer import import_graph
-from hidet.frontends.torch.operators.emitter import first_tensor, may_be_tf32
-from hidet.frontends.torch.partition import partition, report
+from hidet.frontends.torch.imported import ImportedGraph, updates_of
+from hidet.frontends.torch.nodes import Overload
+from hidet.frontends.torch.pickled import AtenGraph
 from hidet.frontends.torch.program import CompiledProgram
-from hidet.frontends.torch.saved import pack_saved
-from hidet.frontends.torch.seeds import drawing, lift_draws, merge_draws, save_seeds
+from hidet.frontends.torch.seeds import drawing, lift_draws, merge_draws
 from hidet.frontends.torch.settings import Settings
+from hidet.frontends.torch.stored_imports import import_key, load_import, store_import
 from hidet.frontends.torch.traced import TracedGraph, aot_compiler
-
-_CONVOLUTION = torch.ops.aten.convolution.default
+from hidet.loading import loading
 
 
 def compile_torch(
@@ -48,7 +46,7 @@ def compile_torch(
         fw_compiler=training.forward,
         bw_compiler=training.backward,
         partition_fn=_partition_joint,
-        decompositions=decompositions(composite=False),
+        decompositions=_Decompositions(),
         keep_inference_input_mutations=True,
     )
     lowered = _in_half(module, example_inputs) if settings["use_fp16"] else module
@@ -60,37 +58,31 @@ def compile_torch(
     return Reporting(module, program, partial(compile_torch, settings=silent))
 
 
-def compile_aten(
-    module: fx.GraphModule, static: Collection[int], settings: Settings, *, changing: bool = False
-) -> Boxed:
-    """Compile a functional graph of ATen operators.
+class _Decompositions(Mapping[Overload, Callable[..., Any]]):
+    """The table of decompositions, made when it is first read."""
 
-    Its arguments `static` are parameters or buffers, which change between calls if `changing`.
-    """
-    if settings["print_input_graph"]:
-        module.print_readable()
-    module, draws = lift_draws(module)
-    arguments = module.graph.find_nodes(op="placeholder")
-    written = set(updates_of(module.graph).values())
-    static = [number for number in static if arguments[number] not in written]
-    compile_now = partial(_compile_for_flags, module, static, settings, changing)
-    convolutions = module.graph.find_nodes(op="call_function", target=_CONVOLUTION)
-    if any(may_be_tf32(first_tensor(node)) for node in convolutions):
-        return drawing(by_precision(compile_now), draws)
-    return drawing(compile_now(), draws)
+    @cached_property
+    def _table(self) -> dict[Overload, Callable[..., Any]]:
+        with loading():
+            from hidet.frontends.torch.decompositions import decompositions
+        return decompositions(composite=False)
+
+    def __getitem__(self, target: Overload) -> Callable[..., Any]:
+        return self._table[target]
+
+    def __iter__(self) -> Iterator[Overload]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
-def _compile_for_flags(
-    module: fx.GraphModule, static: Collection[int], settings: Settings, changing: bool
-) -> Boxed:
-    """Compile a graph under torch's current flags."""
-    # torch calls backends in fake tensor mode.
-    with unset_fake_temporarily():
-        imported = import_graph(module, static)
-        if not imported.unsupported and len(imported.used_devices) <= 1:
-            return CompiledProgram(imported, settings, changing=changing)
-        report(imported, settings)
-        return partition(module, imported, static, settings, changing=changing)
+def _partition_joint(
+    module: fx.GraphModule, joint_inputs: Any, **named: Any
+) -> tuple[fx.GraphModule, fx.GraphModule]:
+    with loading():
+        from hidet.frontends.torch.joint import partition_joint
+    return partition_joint(module, joint_inputs, **named)
 
 
 def _compile_inference(
@@ -101,32 +93,64 @@ def _compile_inference(
     return TracedGraph(module, partial(compile_aten, static=static_inputs(), settings=settings))
 
 
-def _partition_joint(
-    module: fx.GraphModule, joint_inputs: Any, **named: Any
-) -> tuple[fx.GraphModule, fx.GraphModule]:
-    """Partition a joint graph into a forward and a backward graph; seeds are saved for backward."""
-    _keep_old_content(module.graph)
-    simplify_masks(module)  # the backward graph has no constants, but tensors that are saved
-    merge_draws(module.graph)
-    save_seeds(module.graph)
-    forward, backward = min_cut_rematerialization_partition(module, joint_inputs, **named)
-    pack_saved(forward, backward, named["num_fwd_outputs"])
-    return forward, backward
+def compile_aten(
+    graph: AtenGraph, static: Collection[int], settings: Settings, *, changing: bool = False
+) -> Boxed:
+    """Compile a functional graph of ATen operators.
 
-
-def _keep_old_content(graph: fx.Graph) -> None:
-    """Let a backward graph read what arguments held before the forward graph wrote them.
-
-    It finds the new content in an argument. So what it reads of the old one is saved.
+    Its arguments `static` are parameters or buffers, which change between calls if `changing`.
     """
-    first = next(node for node in graph.nodes if node.op != "placeholder")
-    for write, argument in updates_of(graph).items():
-        with graph.inserting_before(first):
-            old = graph.call_function(torch.ops.aten.clone.default, (argument,))
-        value = argument.meta["val"].clone()
-        old.meta = {**argument.meta, "val": value, "recompute": CheckpointPolicy.MUST_SAVE}
-        for user in set(argument.users) - {write, old}:
-            user.replace_input_with(argument, old)
+    if settings["print_input_graph"]:
+        graph.module.print_readable()
+    compile_now = partial(_compile_for_flags, graph, static, settings, changing)
+    program, has_flagged = compile_now()
+    return by_precision(program, lambda: compile_now()[0]) if has_flagged else program
+
+
+def _compile_for_flags(
+    graph: AtenGraph, static: Collection[int], settings: Settings, changing: bool
+) -> tuple[Boxed, bool]:
+    """Compile a graph under torch's current flags; return whether one of convolutions matters."""
+    # torch calls backends in fake tensor mode.
+    with unset_fake_temporarily():
+        key = import_key(graph, static, settings)
+        if (found := load_import(key)) is not None:
+            program = CompiledProgram(found, settings, changing=changing)
+            return drawing(program, found.draws), found.has_flagged
+        module, draws = lift_draws(graph.module)
+        arguments = module.graph.find_nodes(op="placeholder")
+        written = set(updates_of(module.graph).values())
+        unwritten = [number for number in static if arguments[number] not in written]
+        imported = _imported(module, unwritten)
+        imported.draws = draws
+        if imported.unsupported or len(imported.used_devices) > 1:
+            program = _partitioned(module, imported, unwritten, settings, changing)
+        else:
+            program = CompiledProgram(imported, settings, changing=changing)
+            if key is not None and program.runnable is not None:
+                store_import(key, imported.with_program(program.runnable.text))
+        return drawing(program, draws), imported.has_flagged
+
+
+def _imported(module: fx.GraphModule, static: Collection[int]) -> ImportedGraph:
+    """Import a graph."""
+    with loading():
+        from hidet.frontends.torch.importer import import_graph
+    return import_graph(module, static)
+
+
+def _partitioned(
+    module: fx.GraphModule,
+    imported: ImportedGraph,
+    static: Collection[int],
+    settings: Settings,
+    changing: bool,
+) -> Boxed:
+    """Compile the supported parts of a graph, and report the others."""
+    from hidet.frontends.torch.partition import partition, report
+
+    report(imported, settings)
+    return partition(module, imported, static, settings, changing=changing)
 
 
 def _in_half(module: fx.GraphModule, example_inputs: Sequence[Any]) -> fx.GraphModule:

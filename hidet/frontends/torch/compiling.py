@@ -9,7 +9,7 @@ import torch
 from torch._dynamo.convert_frame import compile_lock
 
 from hidet.frontends.torch.forked import Forks
-from hidet.frontends.torch.operators.emitter import fp32_precision
+from hidet.frontends.torch.nodes import fp32_precision
 
 FORKS = Forks()
 """The fork handlers of this process, needed once anything is compiled."""
@@ -60,11 +60,12 @@ class Programs(dict[Any, Callable[..., Any]]):
         return self[key]
 
 
-def by_precision(compile_now: Callable[[], Boxed]) -> Boxed:
+def by_precision(program: Boxed, compile_now: Callable[[], Boxed]) -> Boxed:
     """Return a function that recompiles when torch's precision of convolutions changes.
 
     dynamo guards on the flag for matmuls, but not on `torch.backends.cudnn.conv.fp32_precision`
-    (also set by `cudnn.allow_tf32`). `compile_now` compiles the graph under the current flags.
+    (also set by `cudnn.allow_tf32`). `program` is compiled under the current flags, as
+    `compile_now` compiles the graph.
     """
-    programs = Programs({fp32_precision("conv"): compile_now()})
+    programs = Programs({fp32_precision("conv"): program})
     return boxed(lambda arguments: programs.at(fp32_precision("conv"), compile_now)(arguments))

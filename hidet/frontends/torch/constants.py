@@ -15,8 +15,8 @@ from torch.fx.node import map_arg
 
 from hidet.dialects.walking import reached
 from hidet.frontends.torch.attention import GRADIENTS, WHOLE
+from hidet.frontends.torch.nodes import draws_numbers, first_tensor
 from hidet.frontends.torch.operators import OPERATORS
-from hidet.frontends.torch.operators.emitter import draws_numbers, first_tensor
 
 MAX_BYTES = 1 << 30
 """The limit of memory for computing a constant at compile time."""

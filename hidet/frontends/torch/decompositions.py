@@ -13,7 +13,7 @@ from torch import _decomp
 from torch._inductor import inductor_prims
 
 from hidet.frontends.torch.decomposed import DECOMPOSED
-from hidet.frontends.torch.operators.emitter import Overload
+from hidet.frontends.torch.nodes import Overload
 
 aten = torch.ops.aten
 

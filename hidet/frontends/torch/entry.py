@@ -8,9 +8,9 @@ number of threads, so the backend is registered here.
 from torch._dynamo import register_backend
 
 from hidet.frontends.torch import NAME
-from hidet.loading import loading
+from hidet.loading import collector_paused
 
-with loading():
+with collector_paused(for_good=True):
     from hidet.frontends.torch.backend import hidet_backend
 
 register_backend(compiler_fn=hidet_backend, name=NAME)  # pyright: ignore[reportArgumentType]

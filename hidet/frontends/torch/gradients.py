@@ -19,16 +19,15 @@ from torch._higher_order_ops.effects import with_effects
 from hidet.errors import HidetError
 from hidet.frontends.torch.compiling import Boxed, Programs, boxed
 from hidet.frontends.torch.imported import returning
-from hidet.frontends.torch.operators.emitter import draws_numbers
+from hidet.frontends.torch.nodes import draws_numbers
+from hidet.frontends.torch.pickled import AtenGraph
 from hidet.frontends.torch.traced import TracedGraph, saved_tensors_are_hooked
 
 
 class CompileGraph(Protocol):
     """The type of `compile_aten` with settings."""
 
-    def __call__(
-        self, module: fx.GraphModule, static: Sequence[int], *, changing: bool = False
-    ) -> Boxed:
+    def __call__(self, graph: AtenGraph, static: Sequence[int], *, changing: bool = False) -> Boxed:
         """Compile a graph, given which of its arguments are parameters or buffers."""
         ...
 
@@ -86,12 +85,13 @@ class TrainingGraphs:
 
     def _compile_results(
         self,
-        compile_whole: Callable[[fx.GraphModule], Boxed],
+        compile_whole: Callable[[AtenGraph], Boxed],
         static: Sequence[int],
         count: int,
-        module: fx.GraphModule,
+        graph: AtenGraph,
     ) -> Boxed:
         """Compile the first `count` results of the forward graph, unless nothing else is saved."""
+        module = graph.module
         placeholders = list(module.graph.find_nodes(op="placeholder"))
         outputs: Any = module.graph.output_node().args[0]
         self._count = count
@@ -99,8 +99,8 @@ class TrainingGraphs:
         known = [*placeholders, *results]
         self._missing = [n for n, node in enumerate(saved) if node not in known]
         if not self._missing:
-            return compile_whole(module)
-        self._compile_forward = partial(compile_whole, module)
+            return compile_whole(graph)
+        self._compile_forward = partial(compile_whole, graph)
         # Positions among the arguments, the results, and the dummy at the end.
         kept = [known.index(node) if node in known else -1 for node in saved]
         unwatched = {node for node in placeholders if not node.users or node in saved}
@@ -110,8 +110,7 @@ class TrainingGraphs:
             if node not in unwatched and isinstance(node.meta["val"], torch.Tensor)
         ]
         device = saved[self._missing[0]].meta["val"].device
-        only_results = returning(module, results)
-        only_results.graph.eliminate_dead_code()
+        only_results = graph.derived(f"first {count}", partial(_returning, module, results))
         run_results = self._compile(only_results, static)
 
         def run(arguments: list[Any]) -> Sequence[Any]:
@@ -139,9 +138,9 @@ class TrainingGraphs:
             metadata.bw_donated_idxs = []  # nothing is overwritten: it may run once more
         return TracedGraph(module, self._compile_backward, later=True)
 
-    def _compile_backward(self, module: fx.GraphModule) -> Boxed:
+    def _compile_backward(self, graph: AtenGraph) -> Boxed:
         """Compile the backward graph."""
-        run_backward = self._compile(module, ())
+        run_backward = self._compile(graph, ())
         if not self._missing:
             return run_backward
 
@@ -156,6 +155,13 @@ class TrainingGraphs:
             return run_backward(arguments)
 
         return boxed(run)
+
+
+def _returning(module: fx.GraphModule, results: Sequence[Any]) -> fx.GraphModule:
+    """Return what computes these results of a graph."""
+    part = returning(module, results)
+    part.graph.eliminate_dead_code()
+    return part
 
 
 def static_inputs() -> list[int]:

@@ -1,17 +1,20 @@
 """Imported graphs: a program, and how its inputs and outputs map to torch's tensors."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import fx
 from torch.fx.node import map_arg
-from xdsl.dialects.builtin import ModuleOp
 
 from hidet.errors import HidetError
+from hidet.frontends.torch.seeds import Draws
 from hidet.frontends.torch.storage import View
 from hidet.runtime.tensors import Layout
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 
 @dataclass(frozen=True)
@@ -61,33 +64,57 @@ class Returned:
 
 
 @dataclass
-class ImportedGraph:
-    """An imported FX graph.
+class Interface:
+    """How a program takes and returns the tensors of an FX graph.
 
     Attributes:
-        module: the program; valid only if nothing is unsupported.
         device: the device of the program.
         inputs: the tensors for the arguments of the program.
         constants: the tensors for its constants "p0", "p1", ...
         outputs: the outputs of the FX graph, in order.
-        unsupported: the error of each node that cannot be compiled.
-        devices: the device of each node that can; None for a constant scalar.
         is_empty: the program has no results, so that there is nothing to compile.
         updates: the arguments of the FX graph to copy new content into after the program, with that
             content. The program writes others itself.
+        draws: the seeds that are drawn in each call, and passed after the arguments.
+        has_flagged: whether torch's flag for the precision of convolutions changes the program.
+        program: the program, or its text; empty once it is compiled.
     """
 
-    module: ModuleOp = field(default_factory=lambda: ModuleOp([]))
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     inputs: list[Source] = field(default_factory=list[Source])
     constants: list[Source] = field(default_factory=list[Source])
     outputs: list[Returned] = field(default_factory=list[Returned])
+    is_empty: bool = True
+    updates: list[tuple[int, Returned]] = field(default_factory=list[tuple[int, Returned]])
+    draws: Draws = field(default_factory=Draws)
+    has_flagged: bool = False
+    program: "ModuleOp | str" = ""
+
+    def with_program(self, text: str) -> "Interface":
+        """Return the interface, without more, of the text of a program."""
+        known: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(Interface)}
+        return replace(Interface(**known), program=text)
+
+
+@dataclass
+class ImportedGraph(Interface):
+    """An imported FX graph. The program is valid only if nothing is unsupported.
+
+    Attributes:
+        unsupported: the error of each node that cannot be compiled.
+        devices: the device of each node that can; None for a constant scalar.
+    """
+
     unsupported: dict[fx.Node, HidetError] = field(default_factory=dict[fx.Node, HidetError])
     devices: dict[fx.Node, torch.device | None] = field(
         default_factory=dict[fx.Node, torch.device | None]
     )
-    is_empty: bool = True
-    updates: list[tuple[int, Returned]] = field(default_factory=list[tuple[int, Returned]])
+
+    @property
+    def module(self) -> "ModuleOp":
+        """The program."""
+        assert not isinstance(self.program, str)
+        return self.program
 
     @property
     def used_devices(self) -> set[torch.device]:

@@ -33,8 +33,9 @@ from hidet.frontends.torch.decomposed import DECOMPOSED
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.imported import ImportedGraph, Source, updates_of
 from hidet.frontends.torch.locations import describe, name_hint
+from hidet.frontends.torch.nodes import first_tensor
 from hidet.frontends.torch.operators import translation_of
-from hidet.frontends.torch.operators.emitter import Emitter, Results, first_tensor, unsupported
+from hidet.frontends.torch.operators.emitter import Emitter, Results, unsupported
 from hidet.frontends.torch.outputs import OutputBinder
 from hidet.frontends.torch.saved import pack, place_of, unpack
 from hidet.frontends.torch.script_calls import ScriptCalls, called_kernel
@@ -172,8 +173,9 @@ class Importer:
         if written:
             numbers = [block.args.index(argument) for argument in written]
             entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
-        result.module = ModuleOp([*self.calls.kernels, entry])
+        result.program = ModuleOp([*self.calls.kernels, entry])
         result.is_empty = not returned
+        result.has_flagged = "conv" in self.g.flags
         return result
 
     def _place_inputs(self) -> list[int]:

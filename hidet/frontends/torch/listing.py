@@ -11,8 +11,8 @@ from jinja2 import Template
 
 from hidet.frontends.torch import decomposed
 from hidet.frontends.torch.decompositions import ADDED
+from hidet.frontends.torch.nodes import Overload
 from hidet.frontends.torch.operators import FAMILIES
-from hidet.frontends.torch.operators.emitter import Overload
 
 TEMPLATE = Path(__file__).with_name("listing.md.jinja")
 """The page without the names of supported operators."""

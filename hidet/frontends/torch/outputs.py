@@ -16,7 +16,8 @@ from torch import fx
 from xdsl.ir import SSAValue
 
 from hidet.frontends.torch.imported import Returned, Source
-from hidet.frontends.torch.operators.emitter import Emitter, first_tensor
+from hidet.frontends.torch.nodes import first_tensor
+from hidet.frontends.torch.operators.emitter import Emitter
 from hidet.frontends.torch.saved import pack
 from hidet.frontends.torch.storage import View, physical_order, storage_owner, view_from
 from hidet.frontends.torch.unsigned_bytes import stored

@@ -22,12 +22,7 @@ from hidet.frontends.torch.compiling import Boxed
 from hidet.frontends.torch.imported import ImportedGraph, updates_of
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.locations import describe
-from hidet.frontends.torch.operators.emitter import (
-    Overload,
-    draws_numbers,
-    first_tensor,
-    raises_errors,
-)
+from hidet.frontends.torch.nodes import Overload, draws_numbers, first_tensor, raises_errors
 from hidet.frontends.torch.program import CompiledProgram
 from hidet.frontends.torch.seeds import lift_draws, numbers_of
 from hidet.frontends.torch.settings import Settings

@@ -4,6 +4,9 @@ Torch's own GraphPickler refuses functions that are not torch's, such as `saved.
 """
 
 import pickle
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
@@ -12,7 +15,38 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from hidet.frontends.torch.operators.emitter import Overload
+from hidet.frontends.torch.nodes import Overload
+
+
+class AtenGraph:
+    """A graph of ATen operators, whose nodes are made only if they are needed.
+
+    Attributes:
+        key: what tells it from others, in any process; None if it cannot be pickled.
+    """
+
+    def __init__(self, key: str | None, make: Callable[[], fx.GraphModule]) -> None:
+        self.key = key
+        self._make = make
+
+    @staticmethod
+    def of(module: fx.GraphModule, stored: bytes | None) -> "AtenGraph":
+        """Return a graph that is there, given what `pickled` returned."""
+        return AtenGraph(None if stored is None else sha256(stored).hexdigest(), lambda: module)
+
+    @staticmethod
+    def stored(stored: bytes) -> "AtenGraph":
+        """Return the graph of bytes of `pickled`."""
+        return AtenGraph(sha256(stored).hexdigest(), lambda: unpickled(stored))
+
+    def derived(self, what: str, make: Callable[[], fx.GraphModule]) -> "AtenGraph":
+        """Return a graph that this one and `what` determine."""
+        return AtenGraph(None if self.key is None else f"{self.key} {what}", make)
+
+    @cached_property
+    def module(self) -> fx.GraphModule:
+        """The graph."""
+        return self._make()
 
 
 def pickled(module: fx.GraphModule) -> bytes | None:

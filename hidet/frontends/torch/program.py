@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import torch
-from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
 
 from hidet import option
-from hidet.dialects import graph
-from hidet.dialects.graph.base import element_type
-from hidet.dialects.walking import ops_of_class
 from hidet.errors import HidetError
-from hidet.frontends.torch.imported import ImportedGraph, Returned, Source
+from hidet.frontends.torch.imported import Interface, Returned, Source
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import parts_of
 from hidet.runtime.snapshots import LookUp
@@ -47,31 +43,22 @@ def compiled_graphs() -> list["CompiledGraph"]:
     return [graph for graph in graphs if graph is not None]
 
 
-def compile_module(imported: ImportedGraph, settings: Settings) -> "CompiledGraph":
-    """Compile an imported graph."""
+def compile_module(imported: Interface, settings: Settings) -> "CompiledGraph":
+    """Compile an imported graph; the text of a program has the precision of the settings."""
     from hidet.driver import compile_graph
 
-    if imported.device.type == "cuda":
-        set_precision(imported.module, settings)
+    if imported.device.type == "cuda" and not isinstance(imported.program, str):
+        from hidet.frontends.torch.precision import set_precision
+
+        set_precision(imported.program, settings)
     with option.context(**settings.options):
         compiled = compile_graph(
-            imported.module,
+            imported.program,
             device=imported.device,
             options={"use_cuda_graph": settings["use_cuda_graph"]},
         )
     _LIVE[id(compiled)] = compiled
     return compiled
-
-
-def set_precision(module: ModuleOp, settings: Settings) -> None:
-    """Set the precision of the operators of a GPU program that have one by the settings."""
-    for op in ops_of_class(module, graph.GraphOp):
-        if "precision" not in op.get_irdl_definition().properties:
-            continue
-        if not settings["use_tensor_core"]:
-            op.properties["precision"] = StringAttr("fma")
-        elif settings["use_fp16_reduction"] and element_type(op.operands[0]) == f16:
-            op.properties["precision"] = StringAttr("f16")
 
 
 class CompiledProgram:
@@ -84,12 +71,12 @@ class CompiledProgram:
     Attributes:
         report: the times of compilation; None if there was nothing to compile.
         runnable: the compiled program, if there is one; it may have been compiled before.
-        interface: the graph without its module.
+        interface: the graph without its program.
     """
 
     def __init__(
         self,
-        imported: ImportedGraph,
+        imported: Interface,
         settings: Settings,
         runnable: "CompiledGraph | None" = None,
         weights: Sequence[tuple[dict[str, Any], str]] = (),
@@ -100,7 +87,7 @@ class CompiledProgram:
         self._boxed_call = True
         self._run: Callable[..., Sequence[torch.Tensor]] = lambda *_: ()
         self.report: CompileTimes | None = None
-        self.interface = replace(imported, module=ModuleOp([]), unsupported={}, devices={})
+        self.interface = imported.with_program("")
         constants = imported.constants
         if runnable is None and not imported.is_empty:
             runnable = compile_module(imported, settings)
@@ -159,7 +146,7 @@ class CompiledProgram:
 
 
 def _lay_out(
-    runnable: "CompiledGraph", imported: ImportedGraph, constants: Sequence[Source]
+    runnable: "CompiledGraph", imported: Interface, constants: Sequence[Source]
 ) -> list[Returned]:
     """Let a graph take and allocate tensors with the strides of torch; return the outputs then.
 

@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, fx
 
-from hidet.frontends.torch.dtypes import ELEMENTS
 from hidet.frontends.torch.philox import DRAW
 from hidet.frontends.torch.storage import physical_order, storage_owner
 from hidet.runtime.plan import align
+from hidet.runtime.tensors import DTYPES
+
+_STORED = frozenset(DTYPES.values())
+"""The data types that programs store as they are."""
 
 
 class Place(NamedTuple):
@@ -108,7 +111,7 @@ def _may_be_packed(tensor: object) -> bool:
     return (
         isinstance(tensor, Tensor)
         and tensor.layout is torch.strided
-        and tensor.dtype in ELEMENTS
+        and tensor.dtype in _STORED
         and tensor.numel() > 0
         and physical_order(tensor) is not None
     )

@@ -27,14 +27,8 @@ from hidet.dialects.cuda import KernelOp, TensorMapType
 from hidet.dialects.cuda.marks import ON_CPU
 from hidet.dialects.graph.base import Number, number
 from hidet.frontends.torch.dtypes import type_of
-from hidet.frontends.torch.operators.emitter import (
-    Emitter,
-    Overload,
-    Results,
-    before_reshape,
-    first_tensor,
-    unsupported,
-)
+from hidet.frontends.torch.nodes import Overload, first_tensor
+from hidet.frontends.torch.operators.emitter import Emitter, Results, before_reshape, unsupported
 
 if TYPE_CHECKING:
     from hidet.driver.script import CompiledFunction, RecordedLaunch

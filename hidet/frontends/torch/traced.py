@@ -28,9 +28,9 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from hidet.errors import CacheError
 from hidet.frontends.torch.compiling import Boxed, Programs
-from hidet.frontends.torch.pickled import pickled, unpickled
+from hidet.frontends.torch.pickled import AtenGraph, pickled
 
-CompileGraph = Callable[[fx.GraphModule], Boxed]
+CompileGraph = Callable[[AtenGraph], Boxed]
 """Compiles a graph of ATen operators. To be stored with the graph, it can be pickled."""
 
 _OPS: Any = torch._ops  # pyright: ignore[reportPrivateUsage]
@@ -66,7 +66,8 @@ class TracedGraph(OutputCode):
         self._later = later
         # Now, as to compile a graph may change it.
         self._stored = pickled(module) if config.enable_autograd_cache else None
-        self._start(lambda: compile_graph(module))
+        graph = AtenGraph.of(module, self._stored)
+        self._start(lambda: compile_graph(graph))
 
     def _start(self, compile_now: Callable[[], Boxed]) -> None:
         """Compile the graph, or let the first call do so."""
@@ -97,9 +98,9 @@ class TracedGraph(OutputCode):
 
     def post_compile(self, example_inputs: Any, constants: Any, graph_kwargs: Any) -> None:
         """Compile the stored graph."""
-        stored = self._stored
-        assert stored is not None
-        self._start(lambda: self._compile(unpickled(stored)))
+        assert self._stored is not None
+        graph = AtenGraph.stored(self._stored)
+        self._start(lambda: self._compile(graph))
 
 
 def aot_compiler(

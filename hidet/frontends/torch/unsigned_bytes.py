@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import i8, i16
 from xdsl.ir import SSAValue
 
 from hidet.dialects import graph
-from hidet.frontends.torch.operators.emitter import Emitter, Results, named, unsupported
+from hidet.frontends.torch.nodes import named
+from hidet.frontends.torch.operators.emitter import Emitter, Results, unsupported
 
 WRAPPING = {"add", "sub", "mul", "fill", "full", "full_like", "scalar_tensor"}
 """The operators for which a scalar may be reduced modulo 256."""

@@ -128,7 +128,7 @@ def compile_imported(imported: ImportedGraph, **options: object) -> CompiledProg
 
 def precisions() -> tuple[str, str]:
     """Return torch's float32 precision for matmuls and convolutions: "ieee" or "tf32"."""
-    from hidet.frontends.torch.operators.emitter import fp32_precision
+    from hidet.frontends.torch.nodes import fp32_precision
 
     return fp32_precision("matmul"), fp32_precision("conv")
 

@@ -176,7 +176,7 @@ def _is_decomposed(name: str, operands: int) -> bool:
     """
     from hidet.frontends.torch.decomposed import DECOMPOSED  # imports torch
     from hidet.frontends.torch.decompositions import decompositions
-    from hidet.frontends.torch.operators.emitter import overloads_of
+    from hidet.frontends.torch.nodes import overloads_of
 
     overloads = set(overloads_of(name, operands))
     if not overloads:

@@ -8,7 +8,7 @@ from hidet.dialects import graph
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, UnaryOp
 from hidet.frontends.torch.attention import GRADIENTS, WHOLE
 from hidet.frontends.torch.decomposed.convolution import FILTER_GRADIENT
-from hidet.frontends.torch.operators.emitter import overloads_of
+from hidet.frontends.torch.nodes import overloads_of
 from hidet.frontends.torch.philox import RANDOM
 
 aten = torch.ops.aten

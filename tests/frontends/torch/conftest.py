@@ -334,13 +334,13 @@ class ReferenceProgram:
 
 
 @pytest.fixture
-def programs(monkeypatch):
+def programs(monkeypatch, reference):
     """Run programs by the reference instead of compiling them; gives all that were made."""
     made = []
 
     def compile_module(imported, settings):
         imported.module.verify()
-        made.append(ReferenceProgram(imported.module))
+        made.append(reference(imported.module))
         return made[-1]
 
     monkeypatch.setattr(program, "compile_module", compile_module)
@@ -350,8 +350,9 @@ def programs(monkeypatch):
 
 @pytest.fixture
 def reference():
-    """Give the class of programs that the reference runs."""
-    return ReferenceProgram
+    """Give the class of programs that the reference runs; they are imported anew, not stored."""
+    with torch._functorch.config.patch(enable_autograd_cache=False):
+        yield ReferenceProgram
 
 
 @pytest.fixture

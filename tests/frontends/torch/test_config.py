@@ -19,6 +19,7 @@ from hidet.dialects.graph import (
 )
 from hidet.errors import OptionError
 from hidet.frontends.torch import program
+from hidet.frontends.torch.precision import set_precision
 from hidet.frontends.torch.settings import FLAGS, DynamoConfig, Settings, dynamo_config
 
 
@@ -125,7 +126,7 @@ def test_precision_of_products(flags, precisions):
     half = ConstantOp("p0", result=TensorType(f16, [4, 4]))
     single = ConstantOp("p1", result=TensorType(f32, [4, 4]))
     products = [MatmulOp(each.result, each.result) for each in (half, single)]
-    program.set_precision(ModuleOp([half, single, *products]), Settings(flags=flags))
+    set_precision(ModuleOp([half, single, *products]), Settings(flags=flags))
     assert [op.precision.data for op in products] == precisions
 
 
@@ -141,7 +142,7 @@ def test_precision_of_gradients(make):
     half = ConstantOp("p0", result=TensorType(f16, [2, 4, 4, 4]))
     op = make(half.result)
     flags = {"use_tensor_core": False}
-    program.set_precision(ModuleOp([half, op]), Settings(flags=flags))
+    set_precision(ModuleOp([half, op]), Settings(flags=flags))
     assert op.precision.data == "fma"
 
 

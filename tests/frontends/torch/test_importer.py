@@ -15,6 +15,7 @@ from hidet.frontends.torch.dtypes import ELEMENTS, element_of, type_of
 from hidet.frontends.torch.imported import Returned
 from hidet.frontends.torch.importer import import_graph
 from hidet.frontends.torch.locations import describe, location_of, name_hint, user_frame
+from hidet.frontends.torch.pickled import AtenGraph
 from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import View, physical_order, share_storage, span_of, view_from
 from hidet.testing.filecheck import check_text
@@ -248,7 +249,7 @@ def test_flag_for_convolutions_changes(programs):
     m, x, w = torch.randn(8, 8), torch.randn(1, 3, 8, 8), torch.randn(4, 3, 3, 3)
     torch.backends.cuda.matmul.fp32_precision = "ieee"
     torch.backends.cudnn.conv.fp32_precision = "tf32"
-    run = compile_aten(matmul_module("cuda"), (), Settings())
+    run = compile_aten(AtenGraph.of(matmul_module("cuda"), None), (), Settings())
     for precision in ("tf32", "ieee", "tf32"):
         torch.backends.cudnn.conv.fp32_precision = precision
         torch.testing.assert_close(list(run([m, x, w])), [m @ m, torch.conv2d(x, w)])

@@ -16,8 +16,8 @@ from torch.fx.node import map_arg
 from hidet.dialects.graph import Graph
 from hidet.frontends.torch.decompositions import decompositions
 from hidet.frontends.torch.importer import import_graph
+from hidet.frontends.torch.nodes import overloads_of
 from hidet.frontends.torch.operators import OPERATORS
-from hidet.frontends.torch.operators.emitter import overloads_of
 from hidet.testing.numeric import assert_close
 
 TABLES = runpy.run_path(str(Path(__file__).with_name("cases.py")))

@@ -14,6 +14,7 @@ from hidet.errors import DeviceMismatchError, UnsupportedDtypeError, Unsupported
 from hidet.frontends.torch.aot import compile_aten
 from hidet.frontends.torch.backend import hidet_backend
 from hidet.frontends.torch.partition import UnsupportedOperatorWarning
+from hidet.frontends.torch.pickled import AtenGraph
 from hidet.frontends.torch.settings import Settings
 
 aten = torch.ops.aten
@@ -327,14 +328,14 @@ def two_device_graph():
 
 def test_strict_devices(programs):
     with pytest.raises(DeviceMismatchError, match="x on cuda:0, y on cpu") as failure:
-        compile_aten(two_device_graph(), (), Settings(fallback=False))
+        compile_aten(AtenGraph.of(two_device_graph(), None), (), Settings(fallback=False))
     assert failure.value.where == "aten.add.Tensor"
 
 
 def test_devices_are_left_to_torch(programs):
     """By default torch judges such an operator when it runs; some of them it permits."""
     with pytest.warns(UnsupportedOperatorWarning, match="x on cuda:0, y on cpu"):
-        program = compile_aten(two_device_graph(), (), Settings())
+        program = compile_aten(AtenGraph.of(two_device_graph(), None), (), Settings())
     assert program([torch.ones(3), torch.ones(3)])[0].tolist() == [2, 2, 2]
 
 
@@ -353,7 +354,8 @@ def test_several_devices_make_several_programs(programs):
     fx_graph.output(tuple(outputs))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        program = compile_aten(fx.GraphModule(nn.Module(), fx_graph), (), Settings(fallback=False))
+        graph = AtenGraph.of(fx.GraphModule(nn.Module(), fx_graph), None)
+        program = compile_aten(graph, (), Settings(fallback=False))
     results = program([torch.tensor([-1.0, 2, 3]), torch.tensor([4.0, -5, 6])])
     assert [result.tolist() for result in results] == [[0, 2, 3], [4, 0, 6]]
     assert len(programs) == 2

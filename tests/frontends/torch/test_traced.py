@@ -12,9 +12,12 @@ from torch.utils.checkpoint import checkpoint
 
 import hidet
 from hidet.backend.cache import Store
+from hidet.frontends.torch import aot
 from hidet.frontends.torch import traced as traced_module
-from hidet.frontends.torch.pickled import pickled, unpickled
+from hidet.frontends.torch.pickled import AtenGraph, pickled, unpickled
+from hidet.frontends.torch.settings import Settings
 from hidet.frontends.torch.storage import Spec, share_storage
+from hidet.frontends.torch.stored_imports import import_key
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +33,22 @@ def start(function, *arguments, **keywords):
     counters.clear()
     result = torch.compile(function, backend="hidet", **keywords)(*arguments)
     return result, counters["aot_autograd"]
+
+
+def stored_in(store):
+    """Return the paths of what is stored of the only graph: its trace and its program."""
+    entries = [entry for entry in store.entries() if entry.namespace == "traces"]
+    found = {store.traces.entry(each.key).meta["name"].split()[1]: each.path for each in entries}
+    assert len(found) == len(entries)
+    return found
+
+
+@pytest.fixture
+def imports(monkeypatch):
+    """Give the modules that are imported, not found."""
+    made, inner = [], aot._imported
+    monkeypatch.setattr(aot, "_imported", lambda *graph: [made.append(graph), inner(*graph)][1])
+    return made
 
 
 def is_found(function, *arguments, **keywords):
@@ -56,8 +75,8 @@ FUNCTIONS = {
 @pytest.mark.filterwarnings("ignore:hidet leaves:UserWarning")
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.sample(5)
-def test_inference(name):
-    """The second start does not trace, and computes the same."""
+def test_inference(name, imports):
+    """The second start neither traces nor imports, and computes the same."""
     x = torch.randn(8, 8)
     found = []
     for counter in ("autograd_cache_saved", "autograd_cache_hit"):
@@ -65,6 +84,7 @@ def test_inference(name):
         results, counts = start(FUNCTIONS[name], argument)
         assert counts[counter] == 1
         found.append((results, argument))
+    assert len(imports) == (2 if name in ("complex", "eager part") else 1)
     expected, other = x.clone(), found[0]
     torch.testing.assert_close(other[0], FUNCTIONS[name](expected), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(other[1], expected)
@@ -83,7 +103,7 @@ class Network(nn.Module):
         return self.out(self.out(x.mean((2, 3))).tanh())
 
 
-def test_training():
+def test_training(imports):
     """Results, gradients and statistics of a step are those of the first start, bit for bit."""
     x, states = torch.randn(4, 3, 9, 9), []
     for counter in ("autograd_cache_saved", "autograd_cache_hit"):
@@ -96,6 +116,7 @@ def test_training():
             torch.compile(model, backend="hidet")(x).square().sum().backward()
         states.append([result, *(p.grad for p in model.parameters()), *model.buffers()])
     torch.testing.assert_close(states[1], states[0], rtol=0, atol=0)
+    assert len(imports) == 2  # of the first start: forward, which draws numbers, and backward
     assert all(grad.abs().sum() > 0 for grad in states[0][1:5])
 
 
@@ -199,10 +220,11 @@ def test_kernels_of_users(monkeypatch):
 def test_others_can_write(store):
     """The error is that of the rest of the cache."""
     assert not is_found(torch.tan, torch.ones(3))
-    (trace,) = [entry for entry in store.entries() if entry.namespace == "traces"]
-    trace.path.chmod(0o777)
-    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="others can write"):
-        start(torch.tan, torch.ones(3))
+    for path in stored_in(store).values():
+        path.chmod(0o777)
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="others can write"):
+            start(torch.tan, torch.ones(3))
+        path.chmod(0o700)
 
 
 FACTOR = {"now": 2.0}
@@ -238,15 +260,43 @@ def test_functions_that_are_not_stored():
             assert not is_found(lambda x: x.sin().exp(), x)
 
 
-def test_damage(store):
-    """A damaged trace is traced again, with a warning."""
+@pytest.mark.parametrize("name", ["graph", "program"])
+def test_damage(store, name):
+    """A damaged trace or import is made again, with a warning."""
     x = torch.randn(4, 4)
     assert not is_found(torch.sin, x)
-    (trace,) = [entry for entry in store.entries() if entry.namespace == "traces"]
-    (trace.path / "trace.pickle").write_bytes(b"damaged")
+    (stored_in(store)[name] / "trace.pickle").write_bytes(b"damaged")
     with pytest.warns(hidet.backend.cache.CacheWarning, match="is damaged"):
-        assert not is_found(torch.sin, x)
+        result, counts = start(torch.sin, x)
+    assert bool(counts["autograd_cache_hit"]) == (name == "program")
+    torch.testing.assert_close(result, x.sin())
     assert is_found(torch.sin, x)
+
+
+def test_keys_of_imports():
+    """All that the importer looks at is in the key."""
+    graph, keys = AtenGraph("graph", lambda: None), []
+
+    def add(static=(1, 2), graph=graph, **flags):
+        keys.append(import_key(graph, static, Settings(flags=flags)))
+
+    add()
+    add((2, 1))
+    assert keys[0] == keys.pop()
+    add((1, 3))
+    add(graph=graph.derived("first 2", lambda: None))
+    add(use_fp16_reduction=True)
+    for module, name, value in (
+        (torch.backends.cuda.matmul, "fp32_precision", "tf32"),
+        (torch.backends.cudnn.conv, "fp32_precision", "ieee"),
+        (torch.backends.mkldnn, "enabled", False),
+    ):
+        before = getattr(module, name)
+        setattr(module, name, value)
+        add()
+        setattr(module, name, before)
+    assert len(set(keys)) == len(keys) == 7
+    assert import_key(AtenGraph(None, lambda: None), (), Settings()) is None
 
 
 def test_no_caches():

@@ -11,12 +11,12 @@ from hidet.dialects.graph.base import Number, element_type, shape_of
 from hidet.dialects.graph.contraction import per_dimension
 from hidet.frontends.torch.attention import GRADIENTS, WHOLE
 from hidet.frontends.torch.decomposed.convolution import FILTER_GRADIENT
+from hidet.frontends.torch.nodes import named
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Results,
     Table,
     Translation,
-    named,
     unsupported,
 )
 

@@ -19,12 +19,12 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import GraphOp, Number, element_type, is_float
 from hidet.dialects.graph.elementwise import BinaryOp, BitwiseOp, ComparisonOp, UnaryOp
 from hidet.frontends.torch.dtypes import element_of
+from hidet.frontends.torch.nodes import overloads_of
 from hidet.frontends.torch.operators.emitter import (
     Emitter,
     Operand,
     Table,
     holds_floats,
-    overloads_of,
     unsupported,
 )
 

@@ -1,11 +1,10 @@
-"""The builder of translations, and queries on FX nodes."""
+"""The builder of translations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, cast
 
 import torch
 from torch import fx
-from torch._higher_order_ops.effects import with_effects
 from xdsl.dialects.builtin import LocationAttr, TensorType, UnknownLoc, i64
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -15,6 +14,7 @@ from hidet.dialects.graph.base import Number, element_type, is_float, is_integer
 from hidet.errors import UnsupportedOperatorError
 from hidet.frontends.torch.dtypes import element_of, type_of
 from hidet.frontends.torch.locations import location_of, name_hint
+from hidet.frontends.torch.nodes import Overload, first_tensor, fp32_precision, may_be_tf32
 
 Operand: TypeAlias = SSAValue | Number
 """An operand of an elementwise operator: a tensor or a Python scalar."""
@@ -28,81 +28,8 @@ It takes an `Emitter` and the arguments of the call, tensors as values, except `
 `UnsupportedOperatorError`, or an operation's `VerifyException`, if the graph dialect cannot express
 the call.
 """
-Overload: TypeAlias = torch._ops.OpOverload  # pyright: ignore[reportPrivateUsage]
-"""One signature of an ATen operator, such as `aten.add.Tensor`."""
 Table: TypeAlias = dict[Overload, Translation]
 """Translations by operator."""
-
-
-def overloads_of(name: str, operands: int) -> list[Overload]:
-    """Return the ATen overloads of a name that map tensors, or numbers, to one tensor.
-
-    The name may be that of an operation, such as `graph.add`; `operands` is their number.
-    """
-    packet = getattr(torch.ops.aten, name.removeprefix("graph."), None)
-    found = [getattr(packet, name) for name in packet.overloads()] if packet is not None else []
-    return [
-        target
-        for target in found
-        if [str(result.type) for result in target._schema.returns] == ["Tensor"]
-        and [str(argument.type) in ("Tensor", "number") for argument in target._schema.arguments]
-        == [True] * operands
-    ]
-
-
-def first_tensor(node: fx.Node) -> torch.Tensor:
-    """Return the fake tensor of a node's result, the first of several."""
-    value: Any = node.meta["val"]
-    if isinstance(value, tuple | list):
-        parts = cast("Sequence[Any]", value)
-        value = next((part for part in parts if isinstance(part, torch.Tensor)), parts[0])
-    return cast("torch.Tensor", value)
-
-
-def named(target: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by the names in the schema of its operator, if it has one."""
-    schema: Any = getattr(target, "_schema", None)
-    names = () if schema is None else (each.name for each in schema.arguments)
-    return {**dict(zip(names, arguments, strict=False)), **keywords}
-
-
-def draws_numbers(node: fx.Node) -> bool:
-    """Return whether a call draws from torch's generators; attention does so only for dropout."""
-    target: Any = node.target
-    if torch.Tag.nondeterministic_seeded not in getattr(target, "tags", ()):
-        return False
-    if all(argument.name != "dropout_p" for argument in target._schema.arguments):
-        return True
-    return bool(named(target, node.args, node.kwargs).get("dropout_p"))
-
-
-_CHECKS = (
-    torch.ops.aten._assert_async.default,
-    torch.ops.aten._assert_async.msg,
-    torch.ops.aten._linalg_check_errors.default,
-)
-
-
-def raises_errors(node: fx.Node) -> bool:
-    """Return whether a call only raises an error of torch if data are invalid."""
-    return node.target in _CHECKS or (node.target is with_effects and node.args[1] in _CHECKS)
-
-
-def may_be_tf32(result: torch.Tensor) -> bool:
-    """Return whether torch's flags for TF32 apply to a contraction with this result."""
-    return result.dtype is torch.float32 and result.device.type == "cuda"
-
-
-# Every call with a convolution reads them, and attributes of torch's modules take 0.5 us.
-_FLAGS: dict[str, Any] = {
-    "matmul": torch.backends.cuda.matmul,
-    "conv": torch.backends.cudnn.conv,  # pyright: ignore[reportAttributeAccessIssue]
-}
-
-
-def fp32_precision(kind: Literal["matmul", "conv"]) -> str:
-    """Return torch's precision of a kind of contractions: "ieee" or "tf32"."""
-    return "tf32" if _FLAGS[kind].fp32_precision == "tf32" else "ieee"
 
 
 class Emitter:
@@ -114,6 +41,8 @@ class Emitter:
         """Returns the elements of a node that depends on no input; None of others."""
         self.node: fx.Node
         """The current node."""
+        self.flags: set[str] = set()
+        """The kinds of contractions that are emitted, if torch's flags for TF32 apply to them."""
         self._location: LocationAttr = UnknownLoc()
         self._hint: str | None = None
 
@@ -162,7 +91,10 @@ class Emitter:
 
     def precision(self, kind: Literal["matmul", "conv"]) -> str:
         """Return the precision of a contraction with this result: "ieee" or "tf32"."""
-        return fp32_precision(kind) if may_be_tf32(self.meta) else "ieee"
+        if not may_be_tf32(self.meta):
+            return "ieee"
+        self.flags.add(kind)
+        return fp32_precision(kind)
 
     def scalar(self, value: Number, element: Attribute) -> SSAValue:
         """Append a scalar constant."""

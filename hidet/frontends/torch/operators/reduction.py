@@ -13,13 +13,8 @@ from hidet.dialects import graph
 from hidet.dialects.graph.base import computation_type, element_type, shape_of
 from hidet.dialects.graph.contraction import Window, per_dimension
 from hidet.dialects.graph.reduction import ReductionOp
-from hidet.frontends.torch.operators.emitter import (
-    Emitter,
-    Overload,
-    Table,
-    holds_floats,
-    unsupported,
-)
+from hidet.frontends.torch.nodes import Overload
+from hidet.frontends.torch.operators.emitter import Emitter, Table, holds_floats, unsupported
 
 aten = torch.ops.aten
 

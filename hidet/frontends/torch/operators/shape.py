@@ -10,7 +10,8 @@ from xdsl.ir import SSAValue
 from hidet.dialects import graph
 from hidet.dialects.graph.base import Number, shape_of
 from hidet.frontends.torch.dtypes import type_of
-from hidet.frontends.torch.operators.emitter import Emitter, Table, first_tensor, unsupported
+from hidet.frontends.torch.nodes import first_tensor
+from hidet.frontends.torch.operators.emitter import Emitter, Table, unsupported
 from hidet.frontends.torch.philox import RANDOM
 from hidet.frontends.torch.storage import physical_order
 
