@@ -15,10 +15,11 @@ from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import BINARY
 from hidet.dialects.graph.creation import ConstantOp
 from hidet.dialects.locations import located_text
+from hidet.dialects.walking import ops_in
 from hidet.driver.options import CompileOptions
 from hidet.pass_options import PassOptions
 from hidet.runtime.times import LOWER_KERNELS, CompileTimes
-from hidet.tuning.workers import Message, WorkerCrash, WorkerError, WorkerPool
+from hidet.tuning.workers import WorkerCrash, WorkerError, WorkerPool
 
 WORKER = "hidet.driver.lowering_worker"
 
@@ -72,12 +73,12 @@ def lower_kernels(
     headers: dict[KernelOp, KernelOp] = {}
     try:
         with report.stage(LOWER_KERNELS):
-            # Large kernels come first: they take longest, also to compile.
-            texts = [(located_text(kernel), kernel) for kernel in kernels]
-            texts.sort(key=lambda entry: len(entry[0]), reverse=True)
-            requests: list[Message] = [
-                {"kernel": text, "options": asdict(options)} for text, _ in texts
-            ]
+            # Large kernels come first: they take longest, also to compile. They are being lowered
+            # while others are printed.
+            kernels.sort(key=lambda kernel: len(ops_in(kernel)), reverse=True)
+            requests = (
+                {"kernel": located_text(kernel), "options": asdict(options)} for kernel in kernels
+            )
             with closing(workers.ask_each(requests)) as replies:
                 for number, reply in replies:
                     if isinstance(reply, WorkerError):
@@ -88,7 +89,7 @@ def lower_kernels(
                         symbol = header.sym_name.data
                         key = builds.submit(symbol, reply["source"], toolchain.symbol(symbol))
                         header.attributes[BINARY] = StringAttr(key)
-                    headers[texts[number][1]] = header
+                    headers[kernels[number]] = header
                     report.add_kernel(reply["times"])
     except WorkerError as error:
         report.kernel_steps = []
