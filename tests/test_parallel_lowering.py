@@ -1,5 +1,6 @@
 """Programs whose kernels are lowered in worker processes: equal results, and failures."""
 
+import json
 import os
 import signal
 import subprocess
@@ -15,15 +16,17 @@ import torch
 from captured_program import captured_program
 from torch import nn
 from torch.nn import functional
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from hidet.arch.chips import Arch
 from hidet.backend.cache import Store
 from hidet.backend.toolchains import CompileReport, Toolchain
 from hidet.context import make_context
-from hidet.dialects.locations import located_text
+from hidet.dialects.alias_printer import module_text
 from hidet.driver import CompileOptions, parallel
 from hidet.driver.compilation import compile_program
+from hidet.driver.packing import packed, unpacked
 from hidet.driver.target import Target
 from hidet.errors import CompilationError, PassError
 from hidet.lowering.task.insert_barriers import InsertBarriersPass
@@ -150,12 +153,14 @@ def compile_text(tmp_path):
     return run
 
 
-def test_text():
-    """Requests keep what custom forms of operations drop, or cannot parse with locations."""
+def test_packing():
+    """Requests keep what custom forms of operations drop, signs of zeros, names and locations."""
     module = Parser(
         make_context(),
         """
         %i = arith.constant 0 : index
+        %zero = arith.constant 0.0 : f32
+        %zero_1 = arith.constant -0.0 : f32
         %p = "arith.cmpi"(%i, %i) <{predicate = 0 : i64}> {mark} : (index, index) -> i1
         scf.while () : () -> () {
           scf.condition(%p)
@@ -164,10 +169,13 @@ def test_text():
         }
         """,
     ).parse_module()
-    parsed = Parser(make_context(), located_text(module)).parse_module()
-    assert parsed.is_structurally_equivalent(module)
-    assert "mark" in located_text(parsed)
-    assert 'loc("model.py":3:0)' in located_text(parsed)
+    request = json.loads(json.dumps(packed(module)))
+    again = unpacked(make_context(), request)
+    assert isinstance(again, ModuleOp)
+    assert again.is_structurally_equivalent(module)
+    text = module_text(again, generic=True, locations=True)
+    assert text == module_text(module, generic=True, locations=True)
+    assert all(each in text for each in ("mark", '"model.py":3:0', "%zero_1", "-0.0"))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -186,7 +194,7 @@ def test_equal_to_serial(compile_text, programs, name):
     assert all(any(place in source for place in places) for source in sources.values())
     assert any("grid_dependency_wait" in source for source in sources.values())
     of_both = [name for name, _ in report.passes] + [name for name, _ in report.kernel_steps]
-    assert sorted(of_both) == sorted([*(name for name, _ in serial.passes), "parse", "print"])
+    assert sorted(of_both) == sorted([*(name for name, _ in serial.passes), "print", "unpack"])
 
 
 def test_tensor_maps(compile_text, programs):
@@ -320,7 +328,6 @@ def test_failing_compiler(compile_text, programs, worker):
 INTERRUPTED = """
 import signal, sys
 from hidet.backend.cache import Store
-from hidet.dialects.locations import located_text
 from hidet.driver import CompileOptions, parallel
 from test_parallel_lowering import *
 

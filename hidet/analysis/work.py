@@ -7,10 +7,9 @@ from xdsl.dialects import scf
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from hidet.analysis.forms import Range
-from hidet.analysis.grids import loads_of
 from hidet.analysis.index_forms import IndexForms
 from hidet.arch.roofline import Work
-from hidet.dialects.compute import FusionOp, GridOp, IndexedOp, LoadOp, ReduceOp
+from hidet.dialects.compute import FusionOp, IndexedOp, LoadOp, ReduceOp
 from hidet.dialects.graph import (
     AttentionKeyValueGradientsOp,
     AttentionLogsumexpOp,
@@ -85,23 +84,23 @@ def _moved(fusion: FusionOp) -> int | None:
     forms = IndexForms()
     moved = sum(size_of(each) * bytes_of(element_of(each)) for each in fusion.results_)
     for argument in fusion.body.block.args:
-        elements = _elements_read(fusion, argument, forms)
+        elements = _elements_read(argument, forms)
         if elements is None:
             return None
         moved += elements * bytes_of(element_of(argument))
     return moved
 
 
-def _elements_read(fusion: FusionOp, argument: SSAValue, forms: IndexForms) -> int | None:
+def _elements_read(argument: SSAValue, forms: IndexForms) -> int | None:
     """Return the number of elements of an input that are read; None if data-dependent.
 
     It is estimated as the size of the bounding box of the loaded indices, or the number of loads if
     that is smaller.
     """
-    if any(not isinstance(use.operation, LoadOp) for use in argument.uses):
+    users = [use.operation for use in argument.uses]
+    loads = [user for user in users if isinstance(user, LoadOp)]
+    if len(loads) < len(users):
         return size_of(argument)
-    grids = [op for op in fusion.body.block.ops if isinstance(op, GridOp)]
-    loads = [load for grid in grids for load in loads_of(grid, argument)]
     reads = [_reads(load) for load in loads]
     if any(each is None for each in reads):
         return None

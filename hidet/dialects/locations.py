@@ -1,7 +1,5 @@
 """Source locations of ops, as text."""
 
-from io import StringIO
-
 from xdsl.dialects.builtin import (
     ArrayAttr,
     CallSiteLoc,
@@ -12,7 +10,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute, Operation
-from xdsl.printer import Printer
 
 from hidet.dialects.walking import ops_in, parents_of
 from hidet.escape import from_ascii, one_line, to_ascii
@@ -41,13 +38,6 @@ def lines_of(location: Attribute) -> list[str]:
             return [line for part in parts for line in lines_of(part)]
         case _:
             return []
-
-
-def located_text(op: Operation) -> str:
-    """Return the text of an op with locations, in the generic form, which has all attributes."""
-    stream = StringIO()
-    Printer(stream=stream, print_generic_format=True, print_debuginfo=True).print_op(op)
-    return stream.getvalue()
 
 
 def source_line(op: Operation) -> str | None:

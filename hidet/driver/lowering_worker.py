@@ -1,4 +1,4 @@
-"""A worker that lowers kernels of programs, and candidates of the tuner, as their text.
+"""A worker that lowers kernels of programs, and candidates of the tuner.
 
 `python -m hidet.driver.lowering_worker` does not import torch.
 """
@@ -9,7 +9,7 @@ from time import perf_counter
 from hidet.loading import loading
 
 with loading():
-    from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolRefAttr
+    from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
     from xdsl.parser import Parser
 
     from hidet.analysis.kernels import kernels_of
@@ -18,9 +18,9 @@ with loading():
     from hidet.context import make_context
     from hidet.dialects.compute import FusionOp
     from hidet.dialects.cuda import LaunchOp
-    from hidet.dialects.locations import located_text
     from hidet.dialects.walking import ops_of_class
     from hidet.driver.extract import extract_plan
+    from hidet.driver.packing import packed, unpacked
     from hidet.legality.architecture import check_architecture
     from hidet.lowering.blame import blame
     from hidet.lowering.pipelines import PassOptions, passes_of, run_pipeline
@@ -42,10 +42,10 @@ def lower(request: Message) -> Message:
 
 
 def lower_kernel(request: Message) -> Message:
-    """Lower the `kernel` of a request, after `schedule-pipeline`, with the `options` of passes.
+    """Lower the packed `kernel` of a request, after `schedule-pipeline`, with `options` of passes.
 
-    The reply has the `source`, None for an empty grid, the lowered kernel without its body as
-    `header`, and the name and seconds of each step as `times`.
+    The reply has the `source`, None for an empty grid, the lowered kernel without its body, packed,
+    as `header`, and the name and seconds of each step as `times`.
     """
     times: list[tuple[str, float]] = []
     last = perf_counter()
@@ -57,8 +57,8 @@ def lower_kernel(request: Message) -> Message:
         last = now
 
     options = PassOptions(**request["options"])
-    module = Parser(CONTEXT, request["kernel"]).parse_module()
-    record("parse")
+    module = ModuleOp([unpacked(CONTEXT, request["kernel"])])
+    record("unpack")
     for each in passes_of("lowering-pipeline", options):
         with blame(each):
             each.apply(CONTEXT, module)
@@ -67,7 +67,7 @@ def lower_kernel(request: Message) -> Message:
     check_architecture(kernel, Arch.parse(options.arch))
     source = None if 0 in kernel.grid_dims else print_kernels(kernel)
     kernel.replace_body("")
-    header = located_text(kernel)
+    header = packed(kernel)
     record("print")
     return {"source": source, "header": header, "times": times}
 
@@ -104,5 +104,6 @@ worker ends with its program, so nearly all of its garbage need not be collected
 if __name__ == "__main__":
     gc.set_threshold(COLLECTED)
     with loading():
-        lower_kernel({"kernel": WARM_UP, "options": {}})
+        for warm_up in Parser(CONTEXT, WARM_UP).parse_module().ops:
+            lower_kernel({"kernel": packed(warm_up), "options": {}})
     serve(lower)

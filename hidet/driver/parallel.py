@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import asdict
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.parser import Parser
 
 from hidet.analysis.kernels import kernels_of
 from hidet.backend.build import KernelBuilds
@@ -14,11 +13,12 @@ from hidet.context import make_context
 from hidet.dialects.cuda.kernel import KernelOp
 from hidet.dialects.cuda.marks import BINARY
 from hidet.dialects.graph.creation import ConstantOp
-from hidet.dialects.locations import located_text
+from hidet.dialects.walking import ops_in
 from hidet.driver.options import CompileOptions
+from hidet.driver.packing import packed, unpacked
 from hidet.pass_options import PassOptions
 from hidet.runtime.times import LOWER_KERNELS, CompileTimes
-from hidet.tuning.workers import Message, WorkerCrash, WorkerError, WorkerPool
+from hidet.tuning.workers import WorkerCrash, WorkerError, WorkerPool
 
 WORKER = "hidet.driver.lowering_worker"
 
@@ -72,23 +72,23 @@ def lower_kernels(
     headers: dict[KernelOp, KernelOp] = {}
     try:
         with report.stage(LOWER_KERNELS):
-            # Large kernels come first: they take longest, also to compile.
-            texts = [(located_text(kernel), kernel) for kernel in kernels]
-            texts.sort(key=lambda entry: len(entry[0]), reverse=True)
-            requests: list[Message] = [
-                {"kernel": text, "options": asdict(options)} for text, _ in texts
-            ]
+            # Large kernels come first: they take longest, also to compile. They are being lowered
+            # while others are packed.
+            kernels.sort(key=lambda kernel: len(ops_in(kernel)), reverse=True)
+            requests = (
+                {"kernel": packed(kernel), "options": asdict(options)} for kernel in kernels
+            )
             with closing(workers.ask_each(requests)) as replies:
                 for number, reply in replies:
                     if isinstance(reply, WorkerError):
                         raise reply
-                    header = Parser(context, reply["header"]).parse_op()
+                    header = unpacked(context, reply["header"])
                     assert isinstance(header, KernelOp)
                     if reply["source"] is not None:
                         symbol = header.sym_name.data
                         key = builds.submit(symbol, reply["source"], toolchain.symbol(symbol))
                         header.attributes[BINARY] = StringAttr(key)
-                    headers[texts[number][1]] = header
+                    headers[kernels[number]] = header
                     report.add_kernel(reply["times"])
     except WorkerError as error:
         report.kernel_steps = []

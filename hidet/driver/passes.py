@@ -15,6 +15,7 @@ any of these programs.
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 
@@ -95,7 +96,7 @@ class Lowering:
 
     def __post_init__(self) -> None:
         self._context = make_context()
-        self._done: list[ModulePass] = []
+        self._done: list[Iterable[ModulePass]] = []
         self.dump.program(self.dump.first, self.module)
 
     def run(self, passes: Iterable[ModulePass]) -> None:
@@ -116,7 +117,7 @@ class Lowering:
                 except HidetError as error:
                     # The pass may have left the program partially rewritten: start again.
                     replayed = self.again()
-                    for earlier in self._done:
+                    for earlier in chain.from_iterable(self._done):
                         earlier.apply(self._context, replayed)
                     path = self.dump.failure(each.name, module_text(replayed))
                     command = f"hidet-opt {path} -p '{each.pipeline_pass_spec()}'"
@@ -124,9 +125,12 @@ class Lowering:
                     error.hint = "\n        ".join(hints)
                     raise
                 self.report.passes.append((each.name, perf_counter() - start))
-                self._done.append(each)
+                self._done.append([each])
                 self.dump.program(each.name, self.module)
 
     def have_run(self, passes: Iterable[ModulePass]) -> None:
-        """Record passes that have run elsewhere, for reproducers of later failures."""
-        self._done += passes
+        """Record passes that have run elsewhere, for reproducers of later failures.
+
+        They are not looked at before, as passes are imported when they are.
+        """
+        self._done.append(passes)

@@ -129,12 +129,13 @@ def passes_of(pipeline: str, options: PassOptions) -> Iterator[ModulePass]:
     """Yield the passes of a pipeline, with those that verify or instrument the program."""
     from hidet.universe import PASSES, load
 
+    given = asdict(options)
     for name in PIPELINES[pipeline]:
         if options.strict and name in (OWNERS_AHEAD_OF, ACCESSES_AHEAD_OF):
             yield load(PASSES["instrument-memory"])(owners=name == OWNERS_AHEAD_OF)
         pass_class = load(PASSES[name])
-        taken = {entry.name for entry in fields(pass_class)} & set(asdict(options))
-        yield pass_class(**{name: getattr(options, name) for name in taken})
+        taken = {entry.name for entry in fields(pass_class)} & given.keys()
+        yield pass_class(**{name: given[name] for name in taken})
         if options.verify and name in LEVEL_AFTER:
             yield load(PASSES["verify-level"])(level=LEVEL_AFTER[name], after=name)
 

@@ -11,8 +11,8 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from queue import SimpleQueue
 from typing import IO, Any
@@ -165,15 +165,17 @@ class WorkerPool(ExitStack):
         finally:
             self._idle.put(worker)
 
-    def ask_each(self, requests: Sequence[Message]) -> Generator[tuple[int, Message | WorkerError]]:
+    def ask_each(self, requests: Iterable[Message]) -> Generator[tuple[int, Message | WorkerError]]:
         """Yield the number of each request and its reply, or an error, as they arrive.
 
-        If the iteration ends early, the workers are killed.
+        Each request is sent as soon as it is there. If the iteration ends early, the workers are
+        killed.
         """
         threads = ThreadPoolExecutor(self.count)
-        asked = (threads.submit(self.ask, request) for request in requests)
-        running = {future: number for number, future in enumerate(asked)}
+        running: dict[Future[Message | WorkerError], int] = {}
         try:
+            for number, request in enumerate(requests):
+                running[threads.submit(self.ask, request)] = number
             for future in as_completed(tuple(running)):
                 yield running.pop(future), future.result()
         finally:

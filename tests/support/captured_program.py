@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch._dynamo.exc import BackendCompilerFailed
 
-from hidet.dialects.locations import located_text
+from hidet.dialects.alias_printer import module_text
 from hidet.driver import compilation
 from hidet.errors import HidetError
 
@@ -14,7 +14,7 @@ def captured_program(model, *arguments):
     texts = []
 
     def capture(module, *_):
-        texts.append(located_text(module))
+        texts.append(module_text(module, generic=True, locations=True))
         raise HidetError("the program is captured")
 
     torch._dynamo.reset()
