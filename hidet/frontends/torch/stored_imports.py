@@ -21,7 +21,9 @@ def import_key(graph: AtenGraph, static: Collection[int], settings: Settings) ->
     if graph.key is None:
         return None
     flags = fp32_precision("matmul"), fp32_precision("conv"), torch.backends.mkldnn.enabled
-    how = str((sorted(static), settings, flags))
+    # Eager GELU of infinity, for example, depends on the processor.
+    processor = torch.backends.cpu.get_cpu_capability()
+    how = str((sorted(static), settings, flags, processor))
     return TraceCache.key("import", torch.__version__, graph.key, how)
 
 
