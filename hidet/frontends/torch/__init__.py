@@ -5,7 +5,8 @@
 
 Read in this order: `backend` (the entry point), `decompositions`, `importer` and `operators` (ATen
 to the graph dialect), `outputs` and `storage` (strides and views), `partition` (the fallback),
-`program` (the compiled graph); `compiling` (recompilation).
+`program` (the compiled graph); `compiling` (recompilation); `traced`, `pickled` and
+`stored_imports` (what another process finds).
 """
 
 from functools import cache

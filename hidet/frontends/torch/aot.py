@@ -103,8 +103,8 @@ def compile_aten(
     if settings["print_input_graph"]:
         graph.module.print_readable()
     compile_now = partial(_compile_for_flags, graph, static, settings, changing)
-    program, has_flagged = compile_now()
-    return by_precision(program, lambda: compile_now()[0]) if has_flagged else program
+    program, depends_on_flag = compile_now()
+    return by_precision(program, lambda: compile_now()[0]) if depends_on_flag else program
 
 
 def _compile_for_flags(
@@ -116,7 +116,7 @@ def _compile_for_flags(
         key = import_key(graph, static, settings)
         if (found := load_import(key)) is not None:
             program = CompiledProgram(found, settings, changing=changing)
-            return drawing(program, found.draws), found.has_flagged
+            return drawing(program, found.draws), found.depends_on_flag
         module, draws = lift_draws(graph.module)
         arguments = module.graph.find_nodes(op="placeholder")
         written = set(updates_of(module.graph).values())
@@ -129,7 +129,7 @@ def _compile_for_flags(
             program = CompiledProgram(imported, settings, changing=changing)
             if key is not None and program.runnable is not None:
                 store_import(key, imported.with_program(program.runnable.text))
-        return drawing(program, draws), imported.has_flagged
+        return drawing(program, draws), imported.depends_on_flag
 
 
 def _imported(module: fx.GraphModule, static: Collection[int]) -> ImportedGraph:

@@ -76,7 +76,7 @@ class Interface:
         updates: the arguments of the FX graph to copy new content into after the program, with that
             content. The program writes others itself.
         draws: the seeds that are drawn in each call, and passed after the arguments.
-        has_flagged: whether torch's flag for the precision of convolutions changes the program.
+        depends_on_flag: whether torch's flag for the precision of convolutions changes the program.
         program: the program, or its text; empty once it is compiled.
     """
 
@@ -87,7 +87,7 @@ class Interface:
     is_empty: bool = True
     updates: list[tuple[int, Returned]] = field(default_factory=list[tuple[int, Returned]])
     draws: Draws = field(default_factory=Draws)
-    has_flagged: bool = False
+    depends_on_flag: bool = False
     program: "ModuleOp | str" = ""
 
     def with_program(self, text: str) -> "Interface":

@@ -175,7 +175,7 @@ class Importer:
             entry.attributes[UPDATES] = DenseArrayBase.from_list(i64, numbers)
         result.program = ModuleOp([*self.calls.kernels, entry])
         result.is_empty = not returned
-        result.has_flagged = "conv" in self.g.flags
+        result.depends_on_flag = "conv" in self.g.flags
         return result
 
     def _place_inputs(self) -> list[int]:
