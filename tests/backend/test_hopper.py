@@ -275,6 +275,7 @@ FAULTS_BY_NAME = {
 
 
 @pytest.mark.parametrize("fault", FAULTS_BY_NAME)
+@pytest.mark.sample(4)
 def test_strict_mode_says_what_is_wrong(try_on_cpu, fault):
     """A fault is an error of the call, whatever the result would be."""
     change, message = FAULTS_BY_NAME[fault]

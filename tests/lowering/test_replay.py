@@ -87,7 +87,7 @@ def test_replay(name, arch):
 
 @pytest.mark.parametrize("arch", ["cpu", "sm_80", "sm_90a"])
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_step(name, arch):
     """Every pass makes the same of the dump ahead of it as of the program in memory."""
     passes = list(passes_of("hidet-pipeline", PassOptions(arch)))

@@ -24,7 +24,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_one_operator(form, capsys):
     """Its results and gradients are those of eager torch in float64."""
     torch._dynamo.reset()

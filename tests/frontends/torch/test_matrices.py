@@ -117,6 +117,7 @@ def test_exponentials(size):
 
 @pytest.mark.filterwarnings("ignore:torch.cholesky")
 @pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.sample(1)
 def test_triangles(upper):
     rhs = doubles(3, 4, 2)
     for unit in (False, True):

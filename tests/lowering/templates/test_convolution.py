@@ -82,7 +82,7 @@ def check_convolution(check, x, w, options, kernels, choices):
 @pytest.mark.parametrize(
     "seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 10))]
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_random_convolutions(check, choose, seed):
     """Any sizes, strides, paddings, dilations and groups, by all kinds of instructions."""
     draw = random.Random(seed)
@@ -106,6 +106,7 @@ def test_random_small_groups(check, seed):
 
 
 @pytest.mark.parametrize("choice", CHOICES[1:3], ids=["mma", "wgmma"])
+@pytest.mark.sample(1)
 def test_single_pixels_with_channels_first(check, choose, choice):
     """The filters, which images share, times each of these."""
     torch.manual_seed(0)

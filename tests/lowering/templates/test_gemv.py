@@ -48,7 +48,7 @@ SHARINGS = [
 
 
 @pytest.mark.parametrize(("along", "t", "sharing", "sizes"), SHARINGS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_sharings(check, choose, along, t, sharing, sizes):
     """Threads that share sums in lanes, warps and blocks, of sizes that no step divides."""
     m, n, k = sizes

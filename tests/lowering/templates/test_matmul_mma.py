@@ -116,7 +116,7 @@ QUICK = {
         if blocking.instruction != WGMMA_TF32 or orientation == "nt"  # which TMA rounds
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_orientations(check, choose, blocking, transposed):
     """Operands whose rows or columns are contiguous, of sizes that no tile divides."""
     dtype = DTYPES[blocking.instruction]
@@ -178,7 +178,7 @@ STAGED = Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 3, grid=3, epilogue="staged")
     ("m", "n", "k", "blocking"),
     [(33, 51, 41, SMALL), (5, 200, 300, SMALL), (5, 200, 304, STAGED), (130, 51, 41, STAGED)],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_sizes(check, choose, m, n, k, blocking):
     """Rows that are no multiple of 16 bytes, deep and flat products, with an epilogue."""
     x, w, b = (torch.randn(*shape).half() for shape in ((m, k), (k, n), (n,)))
@@ -280,7 +280,7 @@ RESIDUAL = replace(
         (1, 70, 264, 41),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_staged_residual(check, choose, blocking, batch, m, n, k):
     """A residual comes and the result goes through the same shared memory, tile after tile."""
     x, w = torch.randn(batch, m, k).half(), torch.randn(batch, k, n).half()
@@ -306,6 +306,7 @@ def test_staged_residual(check, choose, blocking, batch, m, n, k):
 @pytest.mark.parametrize(
     "blocking", [Blocking(F16, 16, 32, 32, 1, 2, 2), Blocking(WGMMA_F16, 64, 64, 64, 1, 1, 3)]
 )
+@pytest.mark.sample(1)
 def test_convolution(check, choose, blocking):
     """Image and filters of a convolution are packed ahead of it, with channels side by side."""
     x, w = torch.randn(2, 5, 9, 8).half(), torch.randn(12, 5, 3, 3).half()
