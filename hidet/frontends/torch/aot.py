@@ -124,7 +124,9 @@ def _compile_for_flags(
         imported = _imported(module, unwritten)
         imported.draws = draws
         if imported.unsupported or len(imported.used_devices) > 1:
-            program = _partitioned(module, imported, unwritten, settings, changing)
+            from hidet.frontends.torch.partition import partition
+
+            program = partition(module, imported, unwritten, settings, changing=changing)
         else:
             program = CompiledProgram(imported, settings, changing=changing)
             if key is not None and program.runnable is not None:
@@ -137,20 +139,6 @@ def _imported(module: fx.GraphModule, static: Collection[int]) -> ImportedGraph:
     with loading():
         from hidet.frontends.torch.importer import import_graph
     return import_graph(module, static)
-
-
-def _partitioned(
-    module: fx.GraphModule,
-    imported: ImportedGraph,
-    static: Collection[int],
-    settings: Settings,
-    changing: bool,
-) -> Boxed:
-    """Compile the supported parts of a graph, and report the others."""
-    from hidet.frontends.torch.partition import partition, report
-
-    report(imported, settings)
-    return partition(module, imported, static, settings, changing=changing)
 
 
 def _in_half(module: fx.GraphModule, example_inputs: Sequence[Any]) -> fx.GraphModule:

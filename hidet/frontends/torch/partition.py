@@ -40,7 +40,7 @@ class UnsupportedOperatorWarning(UserWarning):
     """Operators of a graph run in eager torch; the message names them."""
 
 
-def report(imported: ImportedGraph, settings: Settings) -> None:
+def _report(imported: ImportedGraph, settings: Settings) -> None:
     """Warn about the operators that run in eager torch.
 
     Except those that draw random numbers, which need torch's generators, and those that raise
@@ -80,8 +80,9 @@ def partition(
 ) -> Boxed:
     """Compile the supported parts of a graph, and return a function for the whole graph.
 
-    See `compile_aten`.
+    The others are reported. See `compile_aten`.
     """
+    _report(imported, settings)
     placeholders = list(module.graph.find_nodes(op="placeholder"))
     weights = {placeholders[position] for position in static}
     known = _known_nodes(module.graph, imported, weights)

@@ -1,5 +1,8 @@
 """The walk over an FX graph: arguments, constants, names, locations, precision, refusals."""
 
+import pickle
+from dataclasses import fields
+
 import pytest
 import torch
 from torch import fx, nn
@@ -241,6 +244,17 @@ def test_flag_for_matrix_products_changes(programs):
             torch.backends.cuda.matmul.fp32_precision = precision
             run(torch.ones(2))
     assert len(programs) == 2
+
+
+def test_what_is_stored_of_an_import():
+    """All but the program, which is stored as text; that of convolutions depends on a flag."""
+    imported = import_graph(matmul_module("cuda"))
+    assert imported.depends_on_flag
+    assert not import_graph(matmul_module("cpu")).depends_on_flag
+    stored = pickle.loads(pickle.dumps(imported.with_program(str(imported.module))))
+    assert stored.program == str(imported.module)
+    for each in fields(stored):
+        assert each.name == "program" or getattr(stored, each.name) == getattr(imported, each.name)
 
 
 @pytest.mark.usefixtures("_flags")

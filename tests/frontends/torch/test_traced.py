@@ -1,5 +1,7 @@
 """Stored traces: another start finds what was traced, and nothing that another trace would give."""
 
+import shutil
+
 import pytest
 import torch
 from torch import nn
@@ -89,6 +91,23 @@ def test_inference(name, imports):
     torch.testing.assert_close(other[0], FUNCTIONS[name](expected), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(other[1], expected)
     torch.testing.assert_close(found[1], other, rtol=0, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore:hidet leaves:UserWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.sample(2)
+def test_missing_programs(name, store, imports):
+    """A program that is no longer in the cache is compiled from its text."""
+    x = torch.randn(8, 8)
+    expected, _ = start(FUNCTIONS[name], x.clone())
+    before = len(imports)
+    for entry in store.entries():
+        if entry.namespace == "programs":
+            shutil.rmtree(entry.path)
+    result, _ = start(FUNCTIONS[name], x.clone())
+    torch.testing.assert_close(result, expected, rtol=0, atol=0)
+    assert any(entry.namespace == "programs" for entry in store.entries())
+    assert len(imports) == before + (name in ("complex", "eager part"))
 
 
 class Network(nn.Module):
