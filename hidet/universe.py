@@ -28,7 +28,7 @@ STAGES: dict[str, str] = {
     """,
     "compute": """
         inline-views sink-casts order-contractions order-dimensions split-products fuse
-        fuse-into-kernels fold-casts
+        fuse-horizontally fuse-into-kernels update-in-place fold-casts
     """,
     "task": """
         schedule map-tensor-cores map-copies pipeline-copies specialize-warps multicast-copies

@@ -73,7 +73,7 @@ def may_alias(one: SSAValue, other: SSAValue) -> bool:
     if len(spaces) > 1 and None not in spaces:
         return False
     one, other = root_of(one), root_of(other)
-    return one is other or not (_is_noalias(one) and _is_noalias(other))
+    return one is other or not (is_noalias(one) and is_noalias(other))
 
 
 def memory_space(value: SSAValue) -> Space | None:
@@ -92,7 +92,7 @@ def root_of(value: SSAValue) -> SSAValue:
     return value
 
 
-def _is_noalias(value: SSAValue) -> bool:
+def is_noalias(value: SSAValue) -> bool:
     """Return whether a root is known not to alias any other."""
     if isinstance(value, BlockArgument):
         kernel = value.block.parent_op()

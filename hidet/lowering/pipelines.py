@@ -29,7 +29,9 @@ COMPUTE = (
     "order-dimensions",  # after views are resolved, before anything is stored
     "split-products",  # before fusion, as it turns elements into sums
     "fuse",  # decides kernels, through views
+    "fuse-horizontally",  # makes one kernel of several of `fuse`
     "fuse-into-kernels",  # takes whole fusions of `fuse`
+    "update-in-place",  # fusions are final
 )
 
 SCHEDULE = (
@@ -115,7 +117,7 @@ ACCESSES_AHEAD_OF = "flatten-memrefs"
 
 LEVEL_AFTER = {
     "lower-graph-to-compute": "compute",
-    "fuse-into-kernels": "compute",
+    "update-in-place": "compute",
     "schedule": "task",
     "insert-barriers": "task",
     "lower-task": "cuda",

@@ -98,14 +98,15 @@ def _alone(fusion: FusionOp) -> ModuleOp:
     """Return a program that consists of the fusion alone."""
     block = Block()
     inputs: list[SSAValue] = []
-    for number, value in enumerate(fusion.inputs):
+    for number, value in enumerate(fusion.arguments):
         if isinstance(value.owner, ConstantOp):
             constant = ConstantOp(f"p{number}", result=tensor_type(value))
             block.add_op(constant)
             inputs.append(constant.result)
         else:
             inputs.append(block.insert_arg(value.type, len(block.args)))
-    copy = FusionOp(inputs, [r.type for r in fusion.results_], fusion.body.clone())
+    copy = fusion.clone(dict(zip(fusion.arguments, inputs, strict=True)))
+    copy.inits = None
     block.add_ops([copy, ReturnOp(*copy.results_)])
     for value in values_in(copy):
         value.name_hint = None

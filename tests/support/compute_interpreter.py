@@ -84,7 +84,7 @@ def _run_tensors(
             case GridOp():
                 tensors[op.result] = _grid(op, scalars)
             case FusionOp():
-                inputs = [tensors[value] for value in op.inputs]
+                inputs = [tensors[value] for value in op.arguments]
                 inner: dict[SSAValue, Array] = dict(zip(op.body.block.args, inputs, strict=True))
                 outputs = _run_tensors(op.body.block, inner, constants)
                 tensors.update(zip(op.results_, outputs, strict=True))

@@ -36,7 +36,8 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from hidet.dialects.effects import AccessingOp, Effects, PureOp, read, write
-from hidet.dialects.fields import FieldsOp, element_def, enum_attribute
+from hidet.dialects.fields import element_def, enum_attribute
+from hidet.dialects.in_place import InPlaceOp
 from hidet.dialects.shaped import element_of, is_memref, shape_of
 from hidet.dialects.syntax import IndexedRegion, parse_body, print_body
 
@@ -270,45 +271,65 @@ class SinkOp(PureOp):
 
 
 @irdl_op_definition
-class FusionOp(FieldsOp):
+class FusionOp(InPlaceOp):
     """`compute.fusion`: grids and anchors that become one kernel.
 
-    It is isolated: `(%x_ = %x : type, ...)` lists its inputs. The normalized text of the region is
-    the key of its kernel.
+    It is isolated: `(%x_ = %x : type, ...)` lists its arguments. The normalized text of the region
+    is the key of its kernel. `inits [0, 2]` are the results that are updated in place, and whose
+    initial contents are the last arguments. With `segments [3, 3]` different blocks compute the
+    first three results and the other three.
     """
 
     name = "compute.fusion"
 
-    inputs = var_operand_def(TensorType)
+    arguments = var_operand_def(TensorType)
     results_ = var_result_def(TensorType)
     body = region_def("single_block")
     config = opt_prop_def(DictionaryAttr)
+    segments = opt_prop_def(DenseArrayBase.constr(i64))
 
     traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect())
 
+    @property
+    def segment_sizes(self) -> Sequence[int]:
+        """The number of results of each segment."""
+        return (len(self.results_),) if self.segments is None else self.segments.get_values()
+
     def verify_(self) -> None:
-        """Check the arguments against the inputs and the yield against the results."""
-        arguments = [argument.type for argument in self.body.block.args]
-        if arguments != [value.type for value in self.inputs]:
-            raise VerifyException("the arguments of compute.fusion differ in type from its inputs")
+        """Check block arguments, yield, in-place results and segments."""
+        super().verify_()
+        own = [argument.type for argument in self.body.block.args]
+        if own != [value.type for value in self.arguments]:
+            raise VerifyException("the arguments of compute.fusion differ in type from its block's")
         verify_yield(terminator_of(self.body), [r.type for r in self.results_])
+        sizes = self.segment_sizes
+        if sum(sizes) != len(self.results_) or (self.segments is not None and min(sizes) < 1):
+            raise VerifyException(
+                f"{self.name} has segments of {list(sizes)} results, but {len(self.results_)}"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Parse `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
-        arguments: list[Parser.Argument] = []
-        inputs: list[SSAValue] = []
+        """Parse `(%x_ = %x : type, ...) -> (types) inits [..] segments [..] config {...} { }`."""
+        inner: list[Parser.Argument] = []
+        arguments: list[SSAValue] = []
 
-        def parse_input() -> None:
+        def parse_argument() -> None:
             argument, operand = parse_assignment(parser)
             parser.parse_punctuation(":")
             kind = parser.parse_type()
-            arguments.append(argument.resolve(kind))
-            inputs.append(parser.resolve_operand(operand, kind))
+            inner.append(argument.resolve(kind))
+            arguments.append(parser.resolve_operand(operand, kind))
 
-        parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_input)
+        parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parse_argument)
         parser.parse_punctuation("->")
         results = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_type)
+        lists: dict[str, list[int] | None] = {}
+        for name in ("inits", "segments"):
+            if parser.parse_optional_keyword(name) is not None:
+                lists[name] = parser.parse_comma_separated_list(
+                    Parser.Delimiter.SQUARE, parser.parse_integer
+                )
         config = None
         if parser.parse_optional_keyword("config") is not None:
             start = parser.pos
@@ -316,16 +337,17 @@ class FusionOp(FieldsOp):
             if not isinstance(config, DictionaryAttr):
                 parser.raise_error("config must be a dictionary", start)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(inputs, results, parse_body(parser, arguments), config)
+        body = parse_body(parser, inner)
+        op = cls(arguments, results, body=body, config=config, **lists)
         op.attributes |= attributes.data if attributes else {}
         return op
 
     def print(self, printer: Printer) -> None:
-        """Print `(%x_ = %x : type, ...) -> (types) config {...} { body }`."""
+        """Print what `parse` takes."""
         printer.print_string(" ")
         with printer.in_parens():
             for number, (argument, value) in enumerate(
-                zip(self.body.block.args, self.inputs, strict=True)
+                zip(self.body.block.args, self.arguments, strict=True)
             ):
                 printer.print_string(", " if number else "")
                 print_assignment(printer, argument, value)
@@ -334,6 +356,9 @@ class FusionOp(FieldsOp):
         printer.print_string(" -> ")
         with printer.in_parens():
             printer.print_list([r.type for r in self.results_], printer.print_attribute)
+        for name in ("inits", "segments"):
+            if isinstance(numbers := self.properties.get(name), DenseArrayBase):
+                printer.print_string(f" {name} {list(numbers.get_values())}")
         if self.config is not None:
             printer.print_string(" config ")
             printer.print_attribute(self.config)

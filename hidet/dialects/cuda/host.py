@@ -1,18 +1,14 @@
 """Host ops: calls and launches of kernels, and the buffers that they work on."""
 
 from abc import ABC
-from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     FlatSymbolRefAttrConstr,
     IndexType,
     MemRefType,
     StringAttr,
     UnitAttr,
-    i64,
 )
-from xdsl.ir import SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
@@ -20,62 +16,28 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     var_operand_def,
-    var_result_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from hidet.dialects.cuda.attributes import BufferKind
 from hidet.dialects.effects import AnyMemoryOp, PureOp
-from hidet.dialects.fields import INT64, SEGMENTED, FieldsOp, enum_attribute
+from hidet.dialects.fields import INT64, SEGMENTED, enum_attribute
+from hidet.dialects.in_place import InPlaceOp
 
 
-class KernelCall(FieldsOp, ABC):
+class KernelCall(InPlaceOp, ABC):
     """An op that runs a kernel, whose arguments are the operands followed by the results.
 
-    `inits` lists the results that are updated in place. Their initial contents are the last
-    operands, one each, which are not arguments of the kernel.
+    `inits` lists the results that are updated in place, and whose initial contents are the last
+    operands.
     """
 
     kernel = prop_def(FlatSymbolRefAttrConstr)
-    arguments = var_operand_def()
-    results_ = var_result_def()
-    inits = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$kernel `(` $arguments `)` attr-dict `:` functional-type($arguments, $results_)"
     )
-
-    @property
-    def init_numbers(self) -> Sequence[int]:
-        """The positions of the results that are updated in place."""
-        return () if self.inits is None else self.inits.get_values()
-
-    @property
-    def passed(self) -> Sequence[SSAValue]:
-        """The operands that are arguments of the kernel."""
-        return self.arguments[: len(self.arguments) - len(self.init_numbers)]
-
-    @property
-    def init_values(self) -> Sequence[SSAValue]:
-        """The initial contents of in-place results."""
-        return self.arguments[len(self.arguments) - len(self.init_numbers) :]
-
-    def verify_(self) -> None:
-        """Check the types of in-place operands."""
-        numbers = list(self.init_numbers)
-        in_order = numbers == sorted({n for n in numbers if 0 <= n < len(self.results_)})
-        if not in_order or len(numbers) > len(self.arguments):
-            raise VerifyException(
-                f"{self.name}: inits {numbers} with {len(self.arguments)} operands and "
-                f"{len(self.results_)} results"
-            )
-        for number, value in zip(numbers, self.init_values, strict=True):
-            if value.type != self.results_[number].type:
-                raise VerifyException(
-                    f"{self.name}: result {number} is {self.results_[number].type}, but holds "
-                    f"{value.type} at first"
-                )
 
 
 @irdl_op_definition
@@ -91,7 +53,6 @@ class LaunchOp(KernelCall, AnyMemoryOp):
 
     name = "cuda.launch"
 
-    arguments = var_operand_def()
     extents = var_operand_def(IndexType)
     programmatic = opt_prop_def(UnitAttr)
 

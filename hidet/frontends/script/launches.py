@@ -318,7 +318,7 @@ def launch_function(kernel: KernelOp, extents: Sequence[SSAValue]) -> func.FuncO
     for op in _computing(extents):
         entry.add_op(op.clone(mapper))
     given = [mapper[extent] for extent in extents]
-    launch = LaunchOp(kernel.sym_name.data, entry.args, extents=given)
+    launch = LaunchOp(entry.args, kernel=kernel.sym_name.data, extents=given)
     launch.location = kernel.location
     entry.add_op(launch)
     function = host_function(LAUNCH, entry)

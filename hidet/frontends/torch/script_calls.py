@@ -129,7 +129,7 @@ class ScriptCalls:
         operands += [tensors.read(writes[n]) for n in inits]
         types = [type_of(first_tensor(tensors.nodes[position])) for position in writes]
         name = self._kernel(launch, numbers)
-        call = graph.CallKernelOp(name, operands, types, inits)
+        call = graph.CallKernelOp(operands, types, inits, name)
         results = self._g.emit_all(call, launch.kernel.sym_name.data)
         for position, value in zip(writes, results, strict=True):
             tensors.values[position] = value

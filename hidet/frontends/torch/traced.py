@@ -8,8 +8,9 @@ of ATen operators, as programs have a cache of their own, and all is stored in o
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 from unittest.mock import patch
 
@@ -130,9 +131,10 @@ def aot_compiler(
     def compile_graph(module: Any, example_inputs: Any) -> Callable[..., Any]:
         if any(isinstance(each, list | tuple | dict) for each in example_inputs):
             return flatten_graph_inputs(module, example_inputs, compile_graph)
-        nodes = _unwrapped(module).graph.nodes
+        nodes, held = _unwrapped(module).graph.nodes, _held(module)
         name = f"a graph of {sum(node.op.startswith('call') for node in nodes)} operators"
-        may_be_stored = _is_torch_itself() and _may_be_stored(nodes, example_inputs)
+        tensors = [*held.values(), *example_inputs]
+        may_be_stored = _is_torch_itself() and _may_be_stored(nodes, tensors, held)
         with _storing(determined_by, name, may_be_stored=may_be_stored):
             return disable(aot_module_simplified(module, example_inputs, **arguments))
 
@@ -197,7 +199,7 @@ def _hash_of(module: Any, example_inputs: Sequence[Any], aot_config: Any) -> str
         autograd_cache.check_cacheable(module)
         pickler = autograd_cache.AOTAutogradCachePickler(module)
         static = aot_config.static_input_indices
-        inputs = list(example_inputs)
+        inputs = [*_held(module).values(), *example_inputs]
         details = (_state(), module, inputs, _places(inputs), aot_config, static)
         return pickler.get_hash(details)
 
@@ -241,18 +243,31 @@ def _unwrapped(module: Any) -> fx.GraphModule:
     return getattr(module, "gm", module)
 
 
-def _may_be_stored(nodes: Iterable[fx.Node], example_inputs: Iterable[Any]) -> bool:
+def _held(module: Any) -> dict[str, torch.Tensor]:
+    """Return the tensors of a module that AOTAutograd passes ahead of the arguments, by name.
+
+    The graph of an optimizer's step holds the parameters and their moments.
+    """
+    module = _unwrapped(module)
+    parameters = module.named_parameters(remove_duplicate=False)
+    return dict(chain(parameters, module.named_buffers(remove_duplicate=False)))
+
+
+def _may_be_stored(
+    nodes: Iterable[fx.Node], example_inputs: Iterable[Any], held: Container[object] = ()
+) -> bool:
     """Return whether no code but torch's determines what a graph is traced to.
 
     Operators of a user are traced into, and so are their gradients, the methods of subclasses of
-    tensors, and the bodies of higher-order operators, which a graph holds. Torch itself checks the
-    functions.
+    tensors, and the bodies of higher-order operators, which a graph holds. So it does constants,
+    but `held` are the names of tensors that are arguments. Torch itself checks the functions.
     """
     return (
         not saved_tensors_are_hooked()
         and all(type(each) in _PLAIN for each in example_inputs if isinstance(each, torch.Tensor))
         and all(
             node.op in ("placeholder", "call_method", "output")
+            or (node.op == "get_attr" and node.target in held)
             or (node.op == "call_function" and _is_no_operator_of_user(node.target))
             for node in nodes
         )

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from hidet.analysis.grids import has_reduction, is_cheap_again, loads_of
+from hidet.analysis.grids import is_cheap_again, loads_of
 from hidet.analysis.rows import rows_of_grid
 from hidet.arch.chips import Arch
 from hidet.dialects.compute import FusionOp, GridOp, YieldOp
@@ -37,10 +37,6 @@ from hidet.lowering.templates.splits import are_siblings, worth_sharing
 from hidet.rewriting.inlining import inline_into_loads
 from hidet.rewriting.locations import locate
 
-FEW, MAX_RESULTS, MAX_READ = 128, 64, 4
-"""The elements of a grid that one block computes, how many such grids it computes at most, and how
-many tensors each reads: a kernel has 4 KiB of arguments."""
-
 
 class Fuser:
     """Partitions the ops of a function into groups, and makes each a fusion."""
@@ -51,8 +47,6 @@ class Fuser:
         self.reads = Reads(self.block)
         self.groups: list[Group] = []
         self.group_of: dict[Operation, Group] = {}
-        self.few: dict[int, Group] = {}
-        """The last group of grids of so many elements that only the caller reads."""
 
     def run(self) -> None:
         """Fuse the function."""
@@ -78,8 +72,6 @@ class Fuser:
                 group = self._group_of_grid(op, producers)
         elif isinstance(op, MatmulOp) and (group := self._shared(op, latest)) is not None:
             op.operands[0] = group.anchors[0].operands[0]
-        if group is None and isinstance(op, GridOp) and not producers:
-            group = self._of_few(op)
         group = group or self._new_group(op)
         self._join(op, group)
         if group.kind is Kind.CALL:
@@ -92,16 +84,16 @@ class Fuser:
                 producer.ops = {}
 
     def _merges(self, group: Group, later: Group) -> bool:
-        """Return whether a group should move into a later one that reduces the same rows.
+        """Return whether a group should move into a later one: `may_merge`.
 
-        Groups between them do not read it. An example are the two sums in the backward pass of a
-        layer norm.
+        Groups between them do not read it. Examples are the two sums in the backward pass of a
+        layer norm, and both moments in a step of Adam.
         """
-        between = self.groups[group.number + 1 : later.number]
-        readers = chain.from_iterable(each.ops for each in between)
-        return may_merge(group, later) and all(
-            group not in self._producers(reader) for reader in readers
-        )
+        results = chain.from_iterable(member.results for member in group.ops)
+        readers = chain.from_iterable(map(self.reads.readers, results))
+        reading = {self.group_of.get(reader, later) for reader in readers}
+        is_between = (group.number < each.number < later.number for each in reading)
+        return may_merge(group, later) and not any(is_between)
 
     def _producers(self, op: Operation) -> set[Group]:
         """Return the groups that an op reads."""
@@ -206,20 +198,6 @@ class Fuser:
                     return group
         return None
 
-    def _of_few(self, op: GridOp) -> Group | None:
-        """Return the group of all grids of a few elements that are computed for the caller alone.
-
-        An example are the numbers of batches that norms have seen.
-        """
-        size = size_of(op.result)
-        is_returned = self.reads.readers(op.result).keys() <= {self.block.last_op}
-        reads_little = len(self.reads.direct_sources(op)) <= MAX_READ
-        if size > FEW or not (is_returned and reads_little) or has_reduction(op):
-            return None
-        if size not in self.few or len(self.few[size].ops) == MAX_RESULTS:
-            self.few[size] = self._new_group(op)
-        return self.few[size]
-
     def _join(self, op: Operation, group: Group) -> None:
         if group.kind is not Kind.ANCHOR and isinstance(op, GridOp):
             if rows_of_grid(op) is not None:
@@ -269,7 +247,7 @@ class Fuser:
             is_own = op in group.ops or self._is_read_only_by(op, ops)
             body.add_op(_moved(op, values) if is_own else op.clone(values))
         body.add_op(YieldOp(*(values[result] for result in results)))
-        fusion = FusionOp(inputs, [result.type for result in results], Region(body))
+        fusion = FusionOp(inputs, [result.type for result in results], body=Region(body))
         origin = ops[0] if group.kind is not Kind.ANCHOR else group.anchors[0]
         locate(fusion, origin.location)
         self._append(fusion)
@@ -393,8 +371,8 @@ class FusePass(ModulePass):
     3. in an elementwise group, in the same element order.
 
     Reductions of the same rows of one tensor, or of results of one group, share a group too, and
-    row groups that a grid reads both of become one. Grids of a few elements that read arguments,
-    and that only the caller reads, share one, too.
+    row groups that a grid reads both of become one, as do elementwise groups that it reads in
+    order.
 
     An elementwise group with a single consumer moves into the consumer's group if recomputing it
     costs less than storing it. No op is fused if the code of the fusion would grow by more than

@@ -174,7 +174,7 @@ class Variant:
 
     def call(self, op: CallKernelOp, name: str, types: Sequence[Attribute]) -> CallKernelOp:
         """Return the call of this kernel that replaces another call."""
-        call = CallKernelOp(name, [*self.passed, *op.init_values], types, op.init_numbers)
+        call = CallKernelOp([*self.passed, *op.init_values], types, op.init_numbers, name)
         call.location = op.location
         return call
 
@@ -201,7 +201,7 @@ def store_through(
 ) -> None:
     """Replace a result of a kernel by a sink that computes a grid."""
     old = variant.block.args[len(variant.passed) + number]
-    inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
+    inner = zip(fusion.body.block.args, fusion.arguments, strict=True)
     buffers: dict[SSAValue, SSAValue] = {
         a: variant.pass_also(value) for a, value in inner if a is not element
     }
@@ -228,7 +228,7 @@ def load_through(
     variant: Variant, old: SSAValue, shape: tuple[int, ...], fusion: FusionOp, grid: GridOp
 ) -> None:
     """Replace an argument of a kernel by a grid."""
-    inner = zip(fusion.body.block.args, fusion.inputs, strict=True)
+    inner = zip(fusion.body.block.args, fusion.arguments, strict=True)
     buffers: dict[SSAValue, SSAValue] = {a: variant.pass_also(value) for a, value in inner}
     builder = KernelBuilder(InsertPoint.at_start(variant.block))
     view = builder.insert(GridOp(TensorType(element_of(old), shape)))
@@ -264,7 +264,7 @@ class FuseEpilogue(RewritePattern):
             before = _place_of_both(op, fusion)
             if shape is None or grid is None or before is None:
                 continue
-            element = fusion.body.block.args[list(fusion.inputs).index(result)]
+            element = fusion.body.block.args[list(fusion.arguments).index(result)]
             if not grids.is_in_order(grid, element) or grids.may_ignore(grid, element):
                 continue
             variant = Variant(kernel, op)
@@ -337,8 +337,8 @@ def _place_of_both(call: CallKernelOp, fusion: FusionOp) -> Operation | None:
     It is the call if all other inputs of the fusion are defined before it, or the fusion if nothing
     in between reads the results of the call. In-place operands of the call have no other readers.
     """
-    others = [value for value in fusion.inputs if value.owner is not call]
-    if len(others) != len(fusion.inputs) - 1 or not set(others).isdisjoint(call.init_values):
+    others = [value for value in fusion.arguments if value.owner is not call]
+    if len(others) != len(fusion.arguments) - 1 or not set(others).isdisjoint(call.init_values):
         return None
     if all(
         not isinstance(value.owner, Operation) or value.owner.is_before_in_block(call)

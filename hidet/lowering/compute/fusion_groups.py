@@ -175,8 +175,12 @@ def reads_alike(grid: GridOp, member: GridOp, value: SSAValue, group: Group) -> 
 
 
 def may_merge(first: Group, second: Group) -> bool:
-    """Return whether two groups reduce the same rows, all elements of which they read in order."""
+    """Return whether two groups compute the same elements, or reduce the same rows, in order."""
     ops = {**first.ops, **second.ops}
+    if first.kind is second.kind is Kind.ELEMENTS:
+        reads = [each for grid in second.grids for each in second.reads_of(grid).sources]
+        in_order = all(is_in_order for source, is_in_order in reads if source in first.ops)
+        return first.size == second.size and in_order
     rows = rows_of(ops) if first.kind is second.kind is Kind.ROWS else None
     return rows is not None and all(
         read_in_order(rows, grid, (load for load in loads_of(grid) if load.source.owner in ops))

@@ -1,7 +1,7 @@
 """The pass `early-cse`: eliminates common subexpressions and redundant loads."""
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import NamedTuple
 
 from xdsl.context import Context
@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import IsolatedFromAbove, IsTerminator, MemoryAllocEffect, is_side_effect_free
 
-from hidet.analysis.memory import accesses_of, is_arithmetic, may_alias, root_of
+from hidet.analysis.memory import accesses_of, is_arithmetic, is_noalias, may_alias, root_of
 from hidet.dialects.cuda.checks import FaultCheckOp
 from hidet.dialects.effects import has_trait
 from hidet.dialects.walking import blocks_in, ops_of_block
@@ -55,6 +55,8 @@ class _Merger:
         # Versions of memory: while the version of a memref is unchanged, so are its elements.
         self._version_of_all = 0
         self._version_of_root: Counter[SSAValue] = Counter()
+        self._unclear = set[SSAValue]()
+        """The roots of memory that has been written, and may be that of other roots."""
         self._known: dict[Hashable, Operation] = {}
         self._written = written
 
@@ -95,6 +97,7 @@ class _Merger:
         """Advance the versions of memory."""
         self._version_of_all += writes.anything
         self._version_of_root.update(writes.roots)
+        self._unclear.update(root for root in writes.roots if not is_noalias(root))
 
     def _key(self, op: Operation) -> Hashable | None:
         """Return the key under which equal ops are merged; None if an op must be kept."""
@@ -108,9 +111,7 @@ class _Merger:
             if accesses is None or accesses.writes or not accesses.reads:
                 return None
             version = self._version_of_all + sum(
-                count
-                for root, count in self._version_of_root.items()
-                if any(may_alias(root, each) for each in accesses.reads)
+                self._version_of_root[root] for root in self._written_under(accesses.reads)
             )
         return (
             op.name,
@@ -120,6 +121,15 @@ class _Merger:
             op.result_types,
             version,
         )
+
+    def _written_under(self, reads: Collection[SSAValue]) -> set[SSAValue]:
+        """Return the roots of memory that has been written and may alias what is read."""
+        roots = {root_of(memory) for memory in reads}
+        if all(map(is_noalias, roots)):
+            written = self._unclear | roots
+        else:
+            written = self._version_of_root.keys()
+        return {root for root in written if any(may_alias(root, each) for each in reads)}
 
     def _writes_of(self, op: Operation) -> _Writes:
         """Return what an op writes, nested ops included."""

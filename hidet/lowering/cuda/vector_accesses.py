@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from xdsl.dialects import memref, scf
@@ -64,6 +65,11 @@ class VectorLoop:
         self.forms = forms
         self.count = forms.trip_count(loop) or 0
 
+    @cached_property
+    def _order(self) -> dict[Operation, int]:
+        """The positions of the operations of the loop."""
+        return {op: number for number, op in enumerate(self.loop.body.block.ops)}
+
     @property
     def is_candidate(self) -> bool:
         """Whether the loop counts from 0 by 1 to a vector length."""
@@ -102,7 +108,7 @@ class VectorLoop:
         """Return the accesses that can move before the loop (loads) or after it (stores).
 
         They are unconditional, and nothing else in the loop may alias them in a conflicting way,
-        except vectors of the same array at a constant distance.
+        except vectors of the same array at a constant distance, and loads of what is stored later.
         """
         accesses = {op: self._access(op) for op in self.loop.body.block.ops}
         found = [access for access in accesses.values() if access is not None]
@@ -119,7 +125,7 @@ class VectorLoop:
                 for op, memories in touched.items()
                 if op is not access.op
                 and memories is not None
-                and not self._are_apart(access, accesses.get(op))
+                and not self._may_move(access, accesses.get(op))
                 for memory in (
                     memories.writes
                     if isinstance(access.op, memref.LoadOp)
@@ -128,11 +134,18 @@ class VectorLoop:
             )
         ]
 
-    def _are_apart(self, one: VectorAccess, other: VectorAccess | None) -> bool:
-        """Return whether two accesses are to elements of one array that are known to differ."""
+    def _may_move(self, one: VectorAccess, other: VectorAccess | None) -> bool:
+        """Return whether an access may move across another one of its array in any iteration.
+
+        Their elements are known to differ, or each iteration loads the element that it stores
+        later.
+        """
         if other is None or one.first.array is not other.first.array:
             return False
         distance = _linear(one.first) - _linear(other.first)
+        if distance == ZERO:
+            first, second = sorted((one.op, other.op), key=self._order.__getitem__)
+            return isinstance(first, memref.LoadOp) and isinstance(second, memref.StoreOp)
         return not distance.terms and abs(distance.constant) >= self.count
 
     def copied_through(

@@ -59,6 +59,6 @@ def _pass_maps(launch: LaunchOp, kernel: KernelOp) -> None:
 
     values = [passed(*numbers) for numbers in enumerate(kernel.launch_arguments)]
     if values != list(launch.arguments):
-        new = LaunchOp(launch.kernel.string_value(), values, extents=launch.extents)
+        new = LaunchOp(values, kernel=launch.kernel.string_value(), extents=launch.extents)
         new.location = launch.location
         Rewriter.replace_op(launch, new)

@@ -127,7 +127,7 @@ class _Function:
             self._insert(CopyOp(self.buffers[value], argument), before=end)
         for op in self.launches:
             buffers = [self.buffers[self.homes.get(v, v)] for v in (*op.passed, *op.results)]
-            self._insert(LaunchOp(op.kernel.root_reference.data, buffers), before=op)
+            self._insert(LaunchOp(buffers, kernel=op.kernel.root_reference.data), before=op)
         self._insert(ReturnOp(), before=end)
         for op in reversed(self.operations):
             if not isinstance(op, arith.ConstantOp):

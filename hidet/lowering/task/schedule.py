@@ -20,6 +20,7 @@ from hidet.dialects.cuda import BoundsAttr, CheckedIndexOp, KernelOp, LaunchOp
 from hidet.dialects.cuda.marks import CHECKED, MIN_BLOCKS, SERIAL
 from hidet.dialects.cuda.names import NameScopes, identifier_from
 from hidet.dialects.graph import AnchorOp, CallKernelOp
+from hidet.dialects.in_place import InPlaceOp
 from hidet.dialects.shaped import buffer_type
 from hidet.dialects.walking import ops_of_class
 from hidet.errors import ScheduleError
@@ -42,7 +43,7 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
     """
     if fusion.config is not None:
         name = template_of(fusion.config)
-        if name not in TEMPLATES or not load_template(name).accepts(fusion):
+        if name not in TEMPLATES or not _fits(load_template(name), fusion):
             raise ScheduleError(
                 f"the template {name!r} of the config does not fit the fusion",
                 hint=f"there are {', '.join(TEMPLATES)}",
@@ -50,7 +51,7 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
         template = load_template(name)
         return template, template.config.read(fusion.config)
     for template in map(load_template, TEMPLATES):
-        if template.accepts(fusion) and (best := template.best(fusion, arch)) is not None:
+        if _fits(template, fusion) and (best := template.best(fusion, arch)) is not None:
             return template, best
     raise ScheduleError("no template accepts the fusion", hint=f"there are {', '.join(TEMPLATES)}")
 
@@ -58,24 +59,31 @@ def choose(fusion: FusionOp, arch: Arch) -> tuple[Template[Any], Config]:
 def find_template(fusion: FusionOp, arch: Arch) -> Template[Any] | None:
     """Return the first template that has configs for a fusion."""
     known = map(load_template, TEMPLATES)
-    return next((t for t in known if t.accepts(fusion) and t.configs(fusion, arch)), None)
+    return next((t for t in known if _fits(t, fusion) and t.configs(fusion, arch)), None)
+
+
+def _fits(template: Template[Any], fusion: FusionOp) -> bool:
+    """Return whether a template can build a fusion, with its segments and in-place results."""
+    is_able = template.updates_in_place or fusion.inits is None
+    return is_able and template.accepts(fusion)
 
 
 def build_kernel(fusion: FusionOp, name: str, arch: Arch) -> KernelOp:
-    """Build the kernel of a fusion; its arguments are the inputs, then the results."""
+    """Build the kernel of a fusion; its arguments are those passed, then the results."""
     template, config = choose(fusion, arch)
-    body = Block(arg_types=[buffer_type(value) for value in (*fusion.inputs, *fusion.results_)])
-    count = len(fusion.inputs)
+    body = Block(arg_types=[buffer_type(value) for value in (*fusion.passed, *fusion.results_)])
+    count = len(fusion.passed)
     arguments, buffers = body.args[:count], body.args[count:]
-    for argument, value in zip(arguments, fusion.body.block.args, strict=True):
-        argument.name_hint = value.name_hint
     yielded = terminator_of(fusion.body).values
     for number, buffer in enumerate(buffers):
         buffer.name_hint = "out" if len(buffers) == 1 else f"out{number}"
+    accessed = (*arguments, *(buffers[number] for number in fusion.init_numbers))
+    for argument, value in zip(accessed, fusion.body.block.args, strict=True):
+        argument.name_hint = value.name_hint
     launch = template.launch(fusion, config)
     scope = KernelScope(
         TemplateEmitter(body, launch),
-        dict(zip(fusion.body.block.args, arguments, strict=True)),
+        dict(zip(fusion.body.block.args, accessed, strict=True)),
         list(zip(yielded, buffers, strict=True)),
     )
     if 0 not in launch.grid:  # an empty grid has no body
@@ -127,9 +135,12 @@ def check_ahead(kernel: KernelOp) -> None:
 
 def launch_kernel(op: CallKernelOp, rewriter: PatternRewriter) -> None:
     """`graph.call_kernel` becomes `cuda.launch`."""
-    types = [value.type for value in op.results_]
-    launch = LaunchOp(op.kernel.string_value(), op.arguments, types, inits=op.init_numbers)
-    rewriter.replace(op, launch)
+    rewriter.replace(op, _launch(op, op.kernel.string_value()))
+
+
+def _launch(op: InPlaceOp, name: str) -> LaunchOp:
+    """Return the launch of a kernel with the arguments of an op."""
+    return LaunchOp(op.arguments, [value.type for value in op.results_], op.init_numbers, name)
 
 
 class Kernels:
@@ -143,8 +154,9 @@ class Kernels:
 
     def schedule(self, op: FusionOp, rewriter: PatternRewriter) -> None:
         """A fusion becomes a launch of its kernel."""
-        types = [value.type for value in (*op.inputs, *op.results_)]
-        equals = self._known.setdefault((*types, len(op.body.block.ops), op.config), [])
+        types = [value.type for value in (*op.arguments, *op.results_)]
+        alike = (*types, len(op.body.block.ops), op.config, op.inits, op.segments)
+        equals = self._known.setdefault(alike, [])
         same = (name for body, name in equals if body.is_structurally_equivalent(op.body))
         name = next(same, None)
         if name is None:
@@ -153,7 +165,7 @@ class Kernels:
             assert function is not None
             rewriter.insert(build_kernel(op, name, self._arch), InsertPoint.before(function))
             equals.append((op.detach_region(op.body), name))
-        rewriter.replace(op, LaunchOp(name, op.inputs, [result.type for result in op.results_]))
+        rewriter.replace(op, _launch(op, name))
 
 
 @dataclass(frozen=True)

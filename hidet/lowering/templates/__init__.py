@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = (
     *("gemv", "matmul", "grouped", "attention", "backward", "stencil", "filters"),
-    *("row", "transpose", "elementwise"),
+    *("segmented", "row", "transpose", "elementwise"),
 )
 """The templates, most specialized first: `row` is `RowTemplate` of the module `row`."""
 

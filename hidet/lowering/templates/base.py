@@ -77,6 +77,8 @@ class Template(ABC, Generic[ConfigT]):
 
     name: ClassVar[str]
     config: ClassVar[type[Config]]
+    updates_in_place: ClassVar[bool] = False
+    """Whether each thread reads what it overwrites before it does so, and no other thread does."""
 
     @abstractmethod
     def accepts(self, fusion: FusionOp) -> bool:

@@ -48,11 +48,12 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
 
     name = "elementwise"
     config = ElementwiseConfig
+    updates_in_place = True
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions of grids whose results have the same number of elements."""
         sizes = {size_of(result) for result in fusion.results_}
-        return len(sizes) == 1 and anchor_of(fusion) is None
+        return len(sizes) == 1 and fusion.segments is None and anchor_of(fusion) is None
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[ElementwiseConfig]:
         """Return one config: vectors if there are many elements, else one element per thread.
@@ -98,14 +99,14 @@ class ElementwiseTemplate(Template[ElementwiseConfig]):
         tasks = spatial(workers) * repeat(config.vector)
         *rows, row = shape_of(fusion.results_[0]) or (1,)
         shape = prod(rows), config.parts, row // config.parts
-        elementwise(scope.results, tasks, shape)
+        elementwise(scope.results, tasks, worker_of_grid(), shape)
 
 
 @script
-def elementwise(results: Results, tasks: TaskMap, shape: Sequence[int]) -> None:
+def elementwise(results: Results, tasks: TaskMap, worker: Index, shape: Sequence[int]) -> None:
     """Compute and store the elements of all results at the same linear indices."""
     rows, parts, length = shape
-    for element in tasks.on(worker_of_grid(), bound=[rows * length]):
+    for element in tasks.on(worker, bound=[rows * length]):
         for each in elements_of(element, parts, length):
             store(results, each)
 

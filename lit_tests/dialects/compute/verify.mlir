@@ -189,9 +189,9 @@ func.func @sink_element() {
 
 // -----
 
-// compute.fusion: isolated, with arguments like its inputs and a yield like its results.
+// compute.fusion: isolated, with a block like its arguments and a yield like its results.
 
-// CHECK: the arguments of compute.fusion differ in type from its inputs
+// CHECK: the arguments of compute.fusion differ in type from its block's
 func.func @fusion_arguments(%x : tensor<4xf32>) {
   "compute.fusion"(%x) ({
   ^bb0(%x_ : tensor<8xf32>):
@@ -217,5 +217,35 @@ func.func @fusion_isolation(%x : tensor<4xf32>) {
   %y = "compute.fusion"() ({
     compute.yield %x : tensor<4xf32>
   }) : () -> (tensor<4xf32>)
+  func.return
+}
+
+// -----
+
+// CHECK: compute.fusion has segments of [1, 2] results, but 2
+func.func @fusion_segments(%x : tensor<4xf32>) {
+  %y, %z = compute.fusion (%x_ = %x : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) segments [1, 2] {
+    compute.yield %x_, %x_ : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: compute.fusion has segments of [0, 1] results, but 1
+func.func @fusion_empty_segment(%x : tensor<4xf32>) {
+  %y = compute.fusion (%x_ = %x : tensor<4xf32>) -> (tensor<4xf32>) segments [0, 1] {
+    compute.yield %x_ : tensor<4xf32>
+  }
+  func.return
+}
+
+// -----
+
+// CHECK: compute.fusion: result 0 is tensor<4xf32>, but holds tensor<8xf32> at first
+func.func @fusion_inits(%x : tensor<4xf32>, %y : tensor<8xf32>) {
+  %z = compute.fusion (%x_ = %x : tensor<4xf32>, %y_ = %y : tensor<8xf32>) -> (tensor<4xf32>) inits [0] {
+    compute.yield %x_ : tensor<4xf32>
+  }
   func.return
 }

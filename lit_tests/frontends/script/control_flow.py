@@ -87,7 +87,8 @@ with hidet.script_module() as module:
         # IR:            scf.for %b = %{{.*}} to %{{.*}} step %{{.*}} {
         # IR:          {cuda.unroll}
         # SOURCE:      for (int a = 0; a < 2; ++a) {
-        # SOURCE-NEXT:   #pragma unroll
+        # SOURCE:        hidet::copy_vector<float, 4>({{.*}}, &x[a * 4]);
+        # SOURCE:        #pragma unroll
         # SOURCE-NEXT:   for (int b = 0; b < 4; ++b) {
         for a, b in grid(2, 4, attrs=".u"):
             x[a * 4 + b] += 1.0

@@ -92,23 +92,36 @@ func.func @apart(%x : tensor<256xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
 
 // -----
 
-// Few elements that only the caller reads are computed by one block.
+// Both moments of Adam and the parameter that is computed of them are one kernel.
 
-// CHECK-LABEL: func.func @few
-// CHECK:         %y, %z = compute.fusion (%x_1 = %x : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+// CHECK-LABEL: func.func @moments
+// CHECK-NEXT:    %m, %v, %p = compute.fusion (
 // CHECK-NOT:     compute.fusion
-func.func @few(%x : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
-  %y = compute.grid (%i) {
-    %v = compute.load %x[%i] : tensor<8xf32>
-    %e = math.exp %v : f32
-    compute.yield %e : f32
+// CHECK:         func.return %p, %m, %v
+func.func @moments(%p0 : tensor<8xf32>, %m0 : tensor<8xf32>, %v0 : tensor<8xf32>, %g : tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %m = compute.grid (%i) {
+    %a = compute.load %m0[%i] : tensor<8xf32>
+    %b = compute.load %g[%i] : tensor<8xf32>
+    %c = arith.addf %a, %b : f32
+    compute.yield %c : f32
   } : tensor<8xf32>
-  %z = compute.grid (%i) {
-    %v = compute.load %x[%i] : tensor<8xf32>
-    %e = math.tanh %v : f32
-    compute.yield %e : f32
+  %v = compute.grid (%i) {
+    %a = compute.load %v0[%i] : tensor<8xf32>
+    %b = compute.load %g[%i] : tensor<8xf32>
+    %s = arith.mulf %b, %b : f32
+    %c = arith.addf %a, %s : f32
+    compute.yield %c : f32
   } : tensor<8xf32>
-  func.return %y, %z : tensor<8xf32>, tensor<8xf32>
+  %p = compute.grid (%i) {
+    %a = compute.load %m[%i] : tensor<8xf32>
+    %b = compute.load %v[%i] : tensor<8xf32>
+    %d = arith.divf %a, %b : f32
+    %q = compute.load %p0[%i] : tensor<8xf32>
+    %c = arith.subf %q, %d : f32
+    compute.yield %c : f32
+  } : tensor<8xf32>
+  func.return %p, %m, %v : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
 // -----

@@ -70,6 +70,40 @@ cuda.kernel @overlapping(%x : memref<256xf32>, %y : memref<256xf32>, %n : index)
   }
 }
 
+// An array is updated by vectors if each element is loaded before it is stored. A load of what has been
+// stored stays, and with it the store.
+
+// CHECK-LABEL: cuda.kernel @update
+// CHECK:         cuda.copy_vector %x[%[[AT:.*]]] to %[[IN:.*]][%{{.*}}] width 4
+// CHECK:         scf.for %v
+// CHECK-NEXT:      memref.load %[[IN]][%v]
+// CHECK:         cuda.copy_vector %{{.*}} to %x[%[[AT]]] width 4
+// CHECK:         cuda.copy_vector %y[%[[AT]]] to %{{.*}} width 4
+// CHECK-NOT:     cuda.copy_vector %{{.*}} to %y[
+// CHECK:           memref.store %{{.*}}, %y[
+// CHECK-NEXT:      memref.load %y[
+cuda.kernel @update(%x : memref<256xf32>, %y : memref<256xf32>, %z : memref<1xf32>) grid(1) block(64) {
+  %t = cuda.thread_id x
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %0 = arith.muli %t, %c4 : index
+  scf.for %v = %c0 to %c4 step %c1 {
+    %i = arith.addi %0, %v : index
+    %a = memref.load %x[%i] : memref<256xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %x[%i] : memref<256xf32>
+  }
+  scf.for %v = %c0 to %c4 step %c1 {
+    %i = arith.addi %0, %v : index
+    %a = memref.load %y[%i] : memref<256xf32>
+    %b = arith.mulf %a, %a : f32
+    memref.store %b, %y[%i] : memref<256xf32>
+    %c = memref.load %y[%i] : memref<256xf32>
+    memref.store %c, %z[%c0] : memref<1xf32>
+  }
+}
+
 // Booleans take a byte each.
 
 // CHECK-LABEL: cuda.kernel @negate

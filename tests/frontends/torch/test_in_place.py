@@ -135,6 +135,48 @@ def test_a_part_of_parts_is_written():
     run(write, numbers(CACHE), numbers(2, 4, 1, 8))
 
 
+def test_elements_are_updated_in_place():
+    """Of three arguments only one is stored apart: others read it in another order, or later."""
+
+    def update(a, b, c):
+        old = a.sum()
+        a.mul_(2).add_(c)
+        b.copy_(b.flip(0))
+        late = c.exp()
+        c.add_(1)
+        return old, late
+
+    mine, eager = ([numbers(64, 50) for _ in range(3)] for _ in range(2))
+    for one, other in zip(mine, eager, strict=True):
+        other.copy_(one)
+    compiled = torch.compile(update, backend="hidet")
+    known = len(compiled_graphs())
+    torch.testing.assert_close(compiled(*mine), update(*eager))
+    torch.testing.assert_close(mine, eager)
+    (graph,) = compiled_graphs()[known:]
+    copied = [copy.target for copy in graph.plan.copies]
+    written = {
+        argument.at
+        for launch in graph.plan.forward
+        for number, argument in enumerate(launch.arguments)
+        if argument.space == "input" and number in launch.writes
+    }
+    assert len(copied) == 1, copied
+    assert len(written) == 2, written
+
+
+def test_elements_are_not_updated_before_they_are_read():
+    """Neither by a reader that joins the kernel, nor by blocks of its other segments."""
+
+    def update(a, b):
+        mean = a + b.mean()
+        a.sub_(b)
+        b.add_(a[:1])
+        return mean, a.exp() + b[0]
+
+    run(update, numbers(64, 50), numbers(64, 50))
+
+
 def test_what_replaces_all_is_computed_in_its_place():
     cache, x = numbers(CACHE), numbers(CACHE)
     assert run(lambda cache, x: cache.copy_(x.exp()), cache, x) == cache.nbytes

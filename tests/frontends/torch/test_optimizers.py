@@ -6,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from hidet.torch import compiled_graphs
+
 OPTIMIZERS = {
     "SGD": {"lr": 0.1, "momentum": 0.9, "nesterov": True},
     "Adam": {"amsgrad": True},
@@ -38,3 +40,29 @@ def test_steps(name, foreach):
         step()
         eager.step()
     torch.testing.assert_close(parameters, expected)
+
+
+SHAPES = [(30, 40), (7,), (), (64, 3, 3, 3), (1,), (1024, 257), (5000,)]
+
+
+@pytest.mark.parametrize(("name", "kernels"), [("AdamW", 2), ("SGD", 1)])
+def test_kernels(name, kernels):
+    """All parameters are updated in place by one kernel, behind the one of the numbers of steps."""
+    parameters = [nn.Parameter(torch.randn(shape)) for shape in SHAPES]
+    for parameter in parameters:
+        parameter.grad = torch.randn_like(parameter)
+    expected = copy.deepcopy(parameters)
+    for found, wanted in zip(parameters, expected, strict=True):
+        wanted.grad = found.grad.clone()
+    make = getattr(torch.optim, name)
+    ours, eager = (make(p, foreach=True, **OPTIMIZERS[name]) for p in (parameters, expected))
+    known = len(compiled_graphs())
+    step = torch.compile(ours.step, backend="hidet")
+    for _ in range(3):
+        step()
+        eager.step()
+    for found, wanted in zip(parameters, expected, strict=True):
+        torch.testing.assert_close(found, wanted)
+    *first, last = (graph.plan for graph in compiled_graphs()[known:])
+    assert [len(plan.forward) for plan in (*first, last)] == [kernels] * (1 + len(first))
+    assert not last.copies, "of momenta only the first step makes copies: of gradients"

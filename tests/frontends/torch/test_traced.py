@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from torch import nn
+from torch import fx, nn
 from torch._dynamo.utils import counters
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -198,6 +198,44 @@ def test_arguments_that_share_memory():
         assert torch.equal(start(function, *given)[0], function(*wanted))
         assert torch.equal(memory, expected)
     assert is_found(function, memory[1:5], memory[3:7])
+
+
+@pytest.mark.parametrize("foreach", [False, True], ids=["one by one", "foreach"])
+def test_optimizers(foreach):
+    """A graph that holds parameters and moments is found for others, of the same shapes."""
+
+    def step(*shapes, dtype=torch.float32):
+        parameters = [nn.Parameter(torch.randn(shape, dtype=dtype)) for shape in shapes]
+        pair = parameters, [nn.Parameter(each.detach().clone()) for each in parameters]
+        ours, eager = (torch.optim.AdamW(each, foreach=foreach) for each in pair)
+        for each in zip(*pair, strict=True):
+            each[0].grad = torch.randn_like(each[0])
+            each[1].grad = each[0].grad.clone()
+        _, counts = start(ours.step)
+        torch.compiler.reset()
+        eager.step()
+        torch.testing.assert_close(*pair)
+        return bool(counts["autograd_cache_hit"])
+
+    assert [step((3, 4), (5,)) for _ in range(3)] == [False, True, True]
+    assert not step((4, 3), (5,))
+    assert not step((3, 4), (5,), dtype=torch.float64)
+    assert step((3, 4), (5,))
+
+
+def test_constants_of_graphs():
+    """What a graph holds beside parameters and buffers is a value of its trace."""
+    graph = fx.Graph()
+    graph.output(graph.call_function(torch.add, (graph.placeholder("x"), graph.get_attr("held"))))
+    x = torch.ones(3)
+    for kind in (nn.Parameter, nn.Buffer):
+        root = nn.Module()
+        root.held = kind(torch.ones(3))
+        module = fx.GraphModule(root, graph)
+        held = traced_module._held(module)
+        assert list(held) == ["held"]
+        assert traced_module._may_be_stored(module.graph.nodes, [x], held)
+    assert not traced_module._may_be_stored(module.graph.nodes, [x], ())
 
 
 def test_subclasses():

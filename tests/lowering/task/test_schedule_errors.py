@@ -38,8 +38,8 @@ def test_no_template_accepts(lower):
         lower(fusion([4, 8]), "schedule")
     assert (
         raised.value.hint
-        == "there are gemv, matmul, grouped, attention, backward, stencil, filters, row, "
-        "transpose, elementwise"
+        == "there are gemv, matmul, grouped, attention, backward, stencil, filters, segmented, "
+        "row, transpose, elementwise"
     )
 
 

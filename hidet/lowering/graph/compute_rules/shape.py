@@ -113,7 +113,7 @@ def scatter(on_cpu: bool, b: GridBuilder, op: graph.ScatterOp) -> SSAValue:
     kernels = [each for each in module.ops if isinstance(each, KernelOp)]
     if name not in [each.sym_name.data for each in kernels]:
         module.body.block.add_op(scatter_kernel(op, name, on_cpu=on_cpu))
-    return b.insert(graph.CallKernelOp(name, operands, [op.x.type], [0])).results_[0]
+    return b.insert(graph.CallKernelOp(operands, [op.x.type], [0], name)).results_[0]
 
 
 RULES: dict[type[Operation], Rule[GridBuilder]] = {
