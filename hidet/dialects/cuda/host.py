@@ -53,6 +53,7 @@ class LaunchOp(KernelCall, AnyMemoryOp):
 
     name = "cuda.launch"
 
+    arguments = var_operand_def()  # here again, as they come ahead of the extents
     extents = var_operand_def(IndexType)
     programmatic = opt_prop_def(UnitAttr)
 
