@@ -242,6 +242,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.sample(2)
 def test_faults_show(try_on_cpu, fault):
     """A fault of the program is an error on the strict CPU."""
     before, after = FAULTS[fault]
@@ -275,7 +276,7 @@ FAULTS_BY_NAME = {
 
 
 @pytest.mark.parametrize("fault", FAULTS_BY_NAME)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_strict_mode_says_what_is_wrong(try_on_cpu, fault):
     """A fault is an error of the call, whatever the result would be."""
     change, message = FAULTS_BY_NAME[fault]

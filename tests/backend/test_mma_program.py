@@ -215,6 +215,7 @@ def is_close(y, expected, k):
     ids=["plain", "late", "strict"],
 )
 @pytest.mark.parametrize("shape", [(100, 64, 32), (70, 128, 160)], ids=str)
+@pytest.mark.sample(3)
 def test_product(run_on_cpu, rng, shape, toolchain):
     """The product is right, at the edge too, and every copy is waited for."""
     x, w, expected = matrices(rng, *shape)
@@ -235,6 +236,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.sample(2)
 def test_faults_show(run_on_cpu, rng, fault):
     """A fault of the program is an error on the strict CPU."""
     shape = (64, 64, 96)
@@ -276,6 +278,7 @@ FAULTS_BY_NAME = {
 
 
 @pytest.mark.parametrize("fault", FAULTS_BY_NAME)
+@pytest.mark.sample(3)
 def test_strict_mode_says_what_is_wrong(run_on_cpu, rng, fault):
     """A fault is an error of the call, whatever the result would be."""
     before, after, message = FAULTS_BY_NAME[fault]

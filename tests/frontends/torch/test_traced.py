@@ -201,6 +201,7 @@ def test_arguments_that_share_memory():
 
 
 @pytest.mark.parametrize("foreach", [False, True], ids=["one by one", "foreach"])
+@pytest.mark.sample(1)
 def test_optimizers(foreach):
     """A graph that holds parameters and moments is found for others, of the same shapes."""
 

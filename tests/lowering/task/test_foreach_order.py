@@ -174,6 +174,7 @@ def replicated_maps(draw):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
+@pytest.mark.sample(2)
 def test_combine_gives_all_owners_the_combination(lower, simulate, memory, kind, data):
     """After `task.combine` each owner of an element has the combination of what all had."""
     tasks: TaskMap = data.draw(replicated_maps())

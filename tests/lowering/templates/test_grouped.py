@@ -59,7 +59,7 @@ def grouped(x, w, ends):
         for ends in ENDS
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_groups(check, choose, t, blocking, ends):
     """Groups of any size, of none, and rows behind the last one, through an epilogue."""
     dtype, tolerance = DTYPES[t]

@@ -79,7 +79,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("t", "distribution", "shape", "kernel", "window"), CASES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_distributions(check, choose, t, distribution, shape, kernel, window):
     """Runs that blocks do not divide, rows that parts do not, windows beyond the image."""
     dtype, tolerance = DTYPES[t]

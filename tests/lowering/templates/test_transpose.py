@@ -29,6 +29,7 @@ def tiles(monkeypatch, tmp_path):
         pytest.param((3, 33, 40), (1, 16, 32, 1, 32), id="single-elements"),
     ],
 )
+@pytest.mark.sample(3)
 def test_shapes(check, tiles, shape, config):
     """Tiles cover results of any extents, whose last dimensions may be several."""
     options = tiles(*config)
