@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from itertools import accumulate, pairwise
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -40,6 +41,8 @@ from hidet.dialects.fields import element_def, enum_attribute
 from hidet.dialects.in_place import InPlaceOp
 from hidet.dialects.shaped import element_of, is_memref, shape_of
 from hidet.dialects.syntax import IndexedRegion, parse_body, print_body
+
+_Each = TypeVar("_Each")
 
 
 def single_block(argument_types: Sequence[Attribute]) -> Region:
@@ -294,6 +297,11 @@ class FusionOp(InPlaceOp):
     def segment_sizes(self) -> Sequence[int]:
         """The number of results of each segment."""
         return (len(self.results_),) if self.segments is None else self.segments.get_values()
+
+    def by_segment(self, values: Sequence[_Each]) -> list[Sequence[_Each]]:
+        """Return the values of each segment, of which there is one for each result."""
+        bounds = accumulate(self.segment_sizes, initial=0)
+        return [values[start:stop] for start, stop in pairwise(bounds)]
 
     def verify_(self) -> None:
         """Check block arguments, yield, in-place results and segments."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise
 from typing import Self
 
 from xdsl.context import Context
@@ -78,8 +77,7 @@ class _Accesses:
         results = end.operands
         if {grid.results[0] for grid in grids} != set(results) or not is_elementwise(fusion):
             return cls(fusion, [], frozenset())
-        bounds = pairwise(accumulate(fusion.segment_sizes, initial=0))
-        segments = [frozenset(results[start:stop]) for start, stop in bounds]
+        segments = list(map(frozenset, fusion.by_segment(results)))
         reads = [(grid, load.source) for grid in grids_of(fusion) for load in loads_of(grid)]
         shuffled = {source for grid, source in set(reads) if not is_in_order(grid, source)}
         return cls(fusion, segments, shuffled)

@@ -64,11 +64,10 @@ class SegmentedTemplate(Template[SegmentedConfig]):
     def build(self, scope: KernelScope, fusion: FusionOp, config: SegmentedConfig) -> None:
         """Build the kernel body."""
         clone_views(scope, fusion)
-        bounds = pairwise(accumulate(fusion.segment_sizes, initial=0))
-        blocks = pairwise(_blocks(fusion, config))
+        results, blocks = fusion.by_segment(scope.results), pairwise(_blocks(fusion, config))
         segments = [
-            Segment(scope.results[slice(*bound)], size, _vector(size, config), range(*own))
-            for bound, (size,), own in zip(bounds, _sizes(fusion), blocks, strict=True)
+            Segment(each, size, _vector(size, config), range(*own))
+            for each, (size,), own in zip(results, _sizes(fusion), blocks, strict=True)
         ]
         compute(segments, blockIdx.x, config.threads)
 
@@ -90,8 +89,7 @@ def compute(segments: Sequence[Segment], block: Any, threads: int) -> None:
 
 def _sizes(fusion: FusionOp) -> list[set[int]]:
     """Return the sizes of the results of each segment."""
-    bounds = pairwise(accumulate(fusion.segment_sizes, initial=0))
-    return [{size_of(each) for each in fusion.results_[start:stop]} for start, stop in bounds]
+    return [set(map(size_of, results)) for results in fusion.by_segment(fusion.results_)]
 
 
 def _vector(size: int, config: SegmentedConfig) -> int:
