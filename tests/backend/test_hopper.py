@@ -295,6 +295,7 @@ def test_the_wait_of_one_thread_is_enough(try_on_cpu):
 
 
 @pytest.mark.parametrize("wait", ["", "cuda.wgmma_wait 1"])
+@pytest.mark.sample(1)
 def test_strict_mode_wants_a_wait_ahead_of_the_result(try_on_cpu, wait):
     """The accumulators of the last products are not there yet."""
     change = ("    cuda.wgmma_wait 0\n", f"    {wait}\n")

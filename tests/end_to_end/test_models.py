@@ -77,7 +77,7 @@ def check(case, device, dtype):
 @pytest.mark.parametrize(
     "name", [*CASES, *(pytest.param(each, marks=pytest.mark.slow) for each in LARGE)]
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_float32(name, device):
     check((CASES | LARGE)[name], device, torch.float32)
 

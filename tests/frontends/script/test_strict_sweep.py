@@ -108,7 +108,7 @@ def _strict(request):
 
 @pytest.mark.usefixtures("_strict")
 @pytest.mark.parametrize(("module", "function", "arguments"), list(find_tests()))
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 def test_scripts(module, function, arguments, load_example, monkeypatch):
     """What tests of scripts run is clean, and the results are right."""
     # Checks stand between what FileCheck looks for.

@@ -64,7 +64,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("t", "distribution", "shape", "kernel", "window", "parts"), CASES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_distributions(check, choose, t, distribution, shape, kernel, window, parts):
     """Runs and slices that rows do not divide, parts without rows, windows beyond the image."""
     dtype, tolerance = DTYPES[t]

@@ -280,7 +280,7 @@ RESIDUAL = replace(
         (1, 70, 264, 41),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_staged_residual(check, choose, blocking, batch, m, n, k):
     """A residual comes and the result goes through the same shared memory, tile after tile."""
     x, w = torch.randn(batch, m, k).half(), torch.randn(batch, k, n).half()
@@ -343,7 +343,7 @@ def test_batches(check, choose):
 
 
 @pytest.mark.parametrize("blocking", [SMALL, STAGED, RESIDUAL, replace(STAGED, epilogue="direct")])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_batches_of_batches(check, choose, blocking):
     """The places of a residual, which is loaded ahead of the loop, are computed ahead of it."""
     x, w = torch.randn(2, 3, 70, 72).half(), torch.randn(1, 3, 72, 136).half()
