@@ -10,6 +10,7 @@ The error is |a - r| / (|r| + 1) of the parameters after three steps, against ea
 import argparse
 import copy
 from collections.abc import Callable
+from math import nan
 from time import perf_counter
 from typing import Any
 
@@ -48,9 +49,9 @@ def optimizer_of(name: str, model: nn.Module, **options: bool) -> torch.optim.Op
 
 
 def kernels_of(step: Step, steps: int = 10) -> tuple[float, float]:
-    """Return the number of kernels of a step on the GPU, and their time in milliseconds."""
+    """Return the number of kernels of a step, and their time in milliseconds; NaN without a GPU."""
     if not torch.cuda.is_available():
-        return 0, 0
+        return nan, nan
     with profile(activities=[ProfilerActivity.CUDA]) as found:
         for _ in range(steps):
             step()

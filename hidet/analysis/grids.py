@@ -188,16 +188,13 @@ def is_small(fusion: FusionOp) -> bool:
     return len(grids) == len(ops) and sum(prod(grid.shape) for grid in grids) <= MAX_SMALL
 
 
-def grids_of(fusion: FusionOp) -> list[GridOp]:
-    """Return the grids of a fusion."""
-    return [op for op in fusion.body.block.ops if isinstance(op, GridOp)]
-
-
 def is_elementwise(fusion: FusionOp) -> bool:
     """Return whether a fusion consists of grids without reductions that load adjacent elements."""
-    grids = grids_of(fusion)
-    is_simple = (has_coalesced_loads(grid) and not has_reduction(grid) for grid in grids)
-    return len(grids) == len(fusion.body.block.ops) - 1 and all(is_simple)
+    *grids, _ = fusion.body.block.ops
+    return all(
+        isinstance(grid, GridOp) and has_coalesced_loads(grid) and not has_reduction(grid)
+        for grid in grids
+    )
 
 
 def has_reduction(grid: GridOp) -> bool:

@@ -259,8 +259,8 @@ def _may_be_stored(
     """Return whether no code but torch's determines what a graph is traced to.
 
     Operators of a user are traced into, and so are their gradients, the methods of subclasses of
-    tensors, and the bodies of higher-order operators, which a graph holds. So it does constants,
-    but `held` are the names of tensors that are arguments. Torch itself checks the functions.
+    tensors, and the bodies of higher-order operators, which a graph holds. It holds constants, too,
+    but not those that are named `held`: they are arguments. Torch itself checks the functions.
     """
     return (
         not saved_tensors_are_hooked()

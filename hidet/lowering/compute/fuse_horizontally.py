@@ -41,10 +41,8 @@ def levels_of(block: Block) -> list[list[FusionOp]]:
         if _may_join(op) and level.keys() >= set(computed):
             level[op] = 1 + max((level[each] for each in computed), default=-1)
     for op in reversed(list(level)):
-        if not {use.operation for result in op.results for use in result.uses} <= {
-            *level,
-            block.last_op,
-        }:
+        users = {use.operation for result in op.results for use in result.uses}
+        if not users - {block.last_op} <= level.keys():
             del level[op]
     found: defaultdict[int, list[FusionOp]] = defaultdict(list)
     for op, number in level.items():
@@ -55,7 +53,7 @@ def levels_of(block: Block) -> list[list[FusionOp]]:
 
 def _may_join(op: Operation) -> bool:
     """Return whether an op is a fusion whose results have one size, and are computed in order."""
-    if not isinstance(op, FusionOp) or op.config is not None or op.segments is not None:
+    if not isinstance(op, FusionOp) or any((op.config, op.segments, op.inits)):
         return False
     sizes = {size_of(result) for result in op.results}
     return len(sizes) == 1 and sizes != {0} and is_elementwise(op)

@@ -8,12 +8,13 @@ from typing import Self
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from hidet.analysis.grids import grids_of, is_elementwise, is_in_order, loads_of
-from hidet.dialects.compute import FusionOp, terminator_of
+from hidet.analysis.grids import is_elementwise, is_in_order, loads_of
+from hidet.dialects.compute import FusionOp, GridOp, terminator_of
 from hidet.dialects.host_functions import updates_of
+from hidet.dialects.walking import ops_of_class
 
 
 @dataclass(frozen=True)
@@ -41,17 +42,18 @@ def _mark(function: FuncOp) -> None:
     assert end is not None
     order = {op: number for number, op in enumerate(block.ops)}
     accesses = cache(_Accesses.of)
-    found: dict[FusionOp, dict[int, int]] = {}
+    found: dict[FusionOp, dict[int, BlockArgument]] = {}
     for argument, position in updates_of(function):
         result = end.operands[position]
         fusion = result.owner
         readers = {use.operation for use in argument.uses}
-        if not isinstance(fusion, FusionOp) or fusion not in readers:
+        if not isinstance(fusion, FusionOp) or fusion not in readers or fusion.inits is not None:
             continue
-        number, source = fusion.results.index(result), fusion.arguments.index(argument)
+        number = fusion.results.index(result)
+        inner = fusion.body.block.args[fusion.arguments.index(argument)]
         is_last = max(readers, key=order.__getitem__) is fusion
-        if is_last and argument.type == result.type and accesses(fusion).in_place(source, number):
-            found.setdefault(fusion, {})[number] = source
+        if is_last and argument.type == result.type and accesses(fusion).in_place(inner, number):
+            found.setdefault(fusion, {})[number] = inner
     for fusion, updates in found.items():
         _set_inits(fusion, updates)
 
@@ -78,14 +80,14 @@ class _Accesses:
         if {grid.results[0] for grid in grids} != set(results) or not is_elementwise(fusion):
             return cls(fusion, [], frozenset())
         segments = list(map(frozenset, fusion.by_segment(results)))
-        reads = [(grid, load.source) for grid in grids_of(fusion) for load in loads_of(grid)]
-        shuffled = {source for grid, source in set(reads) if not is_in_order(grid, source)}
+        own = ops_of_class(fusion, GridOp)
+        reads = {(grid, load.source) for grid in own for load in loads_of(grid)}
+        shuffled = {source for grid, source in reads if not is_in_order(grid, source)}
         return cls(fusion, segments, shuffled)
 
-    def in_place(self, source: int, number: int) -> bool:
+    def in_place(self, argument: BlockArgument, number: int) -> bool:
         """Return whether only the thread of an element of a result reads that of an argument."""
-        block = self.fusion.body.block
-        argument, result = block.args[source], terminator_of(self.fusion.body).operands[number]
+        block, result = argument.block, terminator_of(self.fusion.body).operands[number]
         readers = {block.find_ancestor_op_in_block(use.operation) for use in argument.uses}
         return any(
             result in segment
@@ -95,19 +97,14 @@ class _Accesses:
         )
 
 
-def _set_inits(fusion: FusionOp, updates: dict[int, int]) -> None:
-    """Make some arguments the initial contents of results, given by the numbers of both."""
-    block = fusion.body.block
-    numbers = sorted(updates)
-    last = [updates[number] for number in numbers]
-    order = [n for n in range(len(fusion.arguments)) if n not in last] + last
-    arguments: list[SSAValue] = [fusion.arguments[n] for n in order]
-    old = list(block.args)
-    for n in order:
-        new = block.insert_arg(old[n].type, len(block.args))
-        new.name_hint = old[n].name_hint
-        old[n].replace_all_uses_with(new)
-    for each in old:
-        block.erase_arg(each)
-    fusion.operands = arguments
-    fusion.inits = DenseArrayBase.from_list(i64, numbers)
+def _set_inits(fusion: FusionOp, updates: dict[int, BlockArgument]) -> None:
+    """Make some arguments the initial contents of results, which are given by their numbers."""
+    block, values = fusion.body.block, list(fusion.arguments)
+    for _, old in sorted(updates.items()):  # to the end, as `inits` are the last ones
+        values.append(values.pop(old.index))
+        new = block.insert_arg(old.type, len(block.args))
+        new.name_hint = old.name_hint
+        old.replace_all_uses_with(new)
+        block.erase_arg(old)
+    fusion.operands = values
+    fusion.inits = DenseArrayBase.from_list(i64, sorted(updates))

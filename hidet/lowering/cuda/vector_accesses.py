@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 from xdsl.dialects import memref, scf
@@ -64,11 +63,6 @@ class VectorLoop:
         self.loop = loop
         self.forms = forms
         self.count = forms.trip_count(loop) or 0
-
-    @cached_property
-    def _order(self) -> dict[Operation, int]:
-        """The positions of the operations of the loop."""
-        return {op: number for number, op in enumerate(self.loop.body.block.ops)}
 
     @property
     def is_candidate(self) -> bool:
@@ -144,8 +138,9 @@ class VectorLoop:
             return False
         distance = _linear(one.first) - _linear(other.first)
         if distance == ZERO:
-            first, second = sorted((one.op, other.op), key=self._order.__getitem__)
-            return isinstance(first, memref.LoadOp) and isinstance(second, memref.StoreOp)
+            kinds = isinstance(one.op, memref.LoadOp), isinstance(other.op, memref.LoadOp)
+            load, store = (one.op, other.op) if kinds[0] else (other.op, one.op)
+            return kinds[0] != kinds[1] and load.is_before_in_block(store)
         return not distance.terms and abs(distance.constant) >= self.count
 
     def copied_through(

@@ -48,13 +48,15 @@ class SegmentedTemplate(Template[SegmentedConfig]):
 
     def accepts(self, fusion: FusionOp) -> bool:
         """Accept fusions with segments, of results of the same size each."""
-        return fusion.segments is not None and all(len(sizes) == 1 for sizes in _sizes(fusion))
+        segments = fusion.by_segment(fusion.results_)
+        is_alike = (len(set(map(size_of, results))) == 1 for results in segments)
+        return fusion.segments is not None and all(is_alike)
 
     def configs(self, fusion: FusionOp, arch: Arch) -> Sequence[SegmentedConfig]:
         """Return one config: vectors if there are many elements, else one element per thread."""
         widest = max(bytes_of(element_of(each)) for each in fusion.results_)
         vector, threads = ACCESS_BYTES // widest, 256
-        size = sum(max(sizes) for sizes in _sizes(fusion))
+        size = sum(_sizes(fusion))
         return [SegmentedConfig(threads, vector if size >= 256 * arch.processors * vector else 1)]
 
     def launch(self, fusion: FusionOp, config: SegmentedConfig) -> Launch:
@@ -67,7 +69,7 @@ class SegmentedTemplate(Template[SegmentedConfig]):
         results, blocks = fusion.by_segment(scope.results), pairwise(_blocks(fusion, config))
         segments = [
             Segment(each, size, _vector(size, config), range(*own))
-            for each, (size,), own in zip(results, _sizes(fusion), blocks, strict=True)
+            for each, size, own in zip(results, _sizes(fusion), blocks, strict=True)
         ]
         compute(segments, blockIdx.x, config.threads)
 
@@ -87,9 +89,9 @@ def compute(segments: Sequence[Segment], block: Any, threads: int) -> None:
         compute(segments[half:], block, threads)
 
 
-def _sizes(fusion: FusionOp) -> list[set[int]]:
-    """Return the sizes of the results of each segment."""
-    return [set(map(size_of, results)) for results in fusion.by_segment(fusion.results_)]
+def _sizes(fusion: FusionOp) -> list[int]:
+    """Return the size of the results of each segment."""
+    return [size_of(results[0]) for results in fusion.by_segment(fusion.results_)]
 
 
 def _vector(size: int, config: SegmentedConfig) -> int:
@@ -99,6 +101,6 @@ def _vector(size: int, config: SegmentedConfig) -> int:
 
 def _blocks(fusion: FusionOp, config: SegmentedConfig) -> list[int]:
     """Return the first block of each segment, and the number of blocks."""
-    sizes = [max(sizes) for sizes in _sizes(fusion)]
+    sizes = _sizes(fusion)
     counts = [ceil_div(size, config.threads * _vector(size, config)) for size in sizes]
     return list(accumulate(counts, initial=0))

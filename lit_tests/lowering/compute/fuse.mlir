@@ -126,6 +126,38 @@ func.func @moments(%p0 : tensor<8xf32>, %m0 : tensor<8xf32>, %v0 : tensor<8xf32>
 
 // -----
 
+// A group does not move behind one that reads it.
+
+// CHECK-LABEL: func.func @between
+// CHECK-NEXT:    %a = compute.fusion
+// CHECK:         %b = compute.fusion (%a_1 = %a : tensor<8xf32>)
+// CHECK:         %c = compute.fusion (%a_1 = %a : tensor<8xf32>, %b_1 = %b : tensor<4xf32>)
+func.func @between(%x : tensor<8xf32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<8xf32>) {
+  %a = compute.grid (%i) {
+    %v = compute.load %x[%i] : tensor<8xf32>
+    %e = math.exp %v : f32
+    compute.yield %e : f32
+  } : tensor<8xf32>
+  %b = compute.grid (%i) {
+    %c2 = arith.constant 2 : index
+    %j = arith.muli %i, %c2 : index
+    %v = compute.load %a[%j] : tensor<8xf32>
+    %e = math.tanh %v : f32
+    compute.yield %e : f32
+  } : tensor<4xf32>
+  %c = compute.grid (%i) {
+    %c2 = arith.constant 2 : index
+    %j = arith.divsi %i, %c2 : index
+    %v = compute.load %a[%i] : tensor<8xf32>
+    %w = compute.load %b[%j] : tensor<4xf32>
+    %e = arith.addf %v, %w : f32
+    compute.yield %e : f32
+  } : tensor<8xf32>
+  func.return %a, %b, %c : tensor<8xf32>, tensor<4xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Nothing expensive is evaluated twice: an outer product would take the tanh of %x six times.
 
 // CHECK-LABEL: func.func @expensive

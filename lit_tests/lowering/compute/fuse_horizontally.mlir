@@ -87,6 +87,33 @@ func.func @siblings(%x : tensor<8xf32>, %w : tensor<8xf32>) -> (tensor<8xf32>, t
 
 // -----
 
+// What has been marked already stays.
+
+// CHECK-LABEL: func.func @marked
+// CHECK:         compute.fusion (%x_ = %x : tensor<8xf32>) -> (tensor<8xf32>) inits [0] {
+// CHECK:         compute.fusion (%w_ = %w : tensor<4xf32>) -> (tensor<4xf32>) {
+func.func @marked(%x : tensor<8xf32>, %w : tensor<4xf32>) -> (tensor<4xf32>, tensor<8xf32>) attributes {updates = array<i64: 0>} {
+  %y = compute.fusion (%x_ = %x : tensor<8xf32>) -> (tensor<8xf32>) inits [0] {
+    %y = compute.grid (%i) {
+      %v = compute.load %x_[%i] : tensor<8xf32>
+      %e = math.exp %v : f32
+      compute.yield %e : f32
+    } : tensor<8xf32>
+    compute.yield %y : tensor<8xf32>
+  }
+  %z = compute.fusion (%w_ = %w : tensor<4xf32>) -> (tensor<4xf32>) {
+    %z = compute.grid (%i) {
+      %v = compute.load %w_[%i] : tensor<4xf32>
+      %e = math.tanh %v : f32
+      compute.yield %e : f32
+    } : tensor<4xf32>
+    compute.yield %z : tensor<4xf32>
+  }
+  func.return %z, %y : tensor<4xf32>, tensor<8xf32>
+}
+
+// -----
+
 // A kernel stays that a reduction reads, a reduction itself, and what is read across.
 
 // CHECK-LABEL: func.func @others

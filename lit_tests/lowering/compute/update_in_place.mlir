@@ -118,3 +118,37 @@ func.func @kept(%a : tensor<8xf32>, %b : tensor<8xf32>, %c : tensor<1xf32>, %d :
   }
   func.return %f, %a2, %b2, %c2, %d2, %e2, %f2 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<1xf32>, tensor<8xf32>, tensor<8x4xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Nor is one overwritten of which another row is read, by the update itself or through another result.
+
+// CHECK-LABEL: func.func @rows
+// CHECK-NOT:     inits
+func.func @rows(%a : tensor<2x4xf32>, %b : tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
+    attributes {updates = array<i64: 0, 1>} {
+  %a2 = compute.fusion (%x = %a : tensor<2x4xf32>) -> (tensor<2x4xf32>) {
+    %r = compute.grid (%i, %j) {
+      %c1 = arith.constant 1 : index
+      %k = arith.subi %c1, %i : index
+      %v = compute.load %x[%k, %j] : tensor<2x4xf32>
+      compute.yield %v : f32
+    } : tensor<2x4xf32>
+    compute.yield %r : tensor<2x4xf32>
+  }
+  %b2, %turned = compute.fusion (%x = %b : tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+    %r = compute.grid (%i, %j) {
+      %v = compute.load %x[%i, %j] : tensor<2x4xf32>
+      %s = math.exp %v : f32
+      compute.yield %s : f32
+    } : tensor<2x4xf32>
+    %t = compute.grid (%i, %j) {
+      %c1 = arith.constant 1 : index
+      %k = arith.subi %c1, %i : index
+      %v = compute.load %r[%k, %j] : tensor<2x4xf32>
+      compute.yield %v : f32
+    } : tensor<2x4xf32>
+    compute.yield %r, %t : tensor<2x4xf32>, tensor<2x4xf32>
+  }
+  func.return %turned, %a2, %b2 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
